@@ -75,17 +75,6 @@ struct Global {
   std::uint64_t bytes = 0;
 };
 
-/// A loaded module. Owns its kernels; its globals live in device memory that the Memory below gave.
-class Module {
- public:
-  virtual ~Module() = default;
-  virtual std::uint64_t hash() const noexcept = 0;
-  virtual std::vector<std::string> kernel_names() const = 0;
-  /// nullptr: no such kernel. Compiles on first request; a failure to compile is a LoadError.
-  virtual tl::expected<Kernel*, struct LoadError> kernel(std::string_view name) = 0;
-  virtual std::span<const Global> globals() const noexcept = 0;
-};
-
 struct LoadError {
   enum class Kind {
     invalid_image,   ///< CUDA_ERROR_INVALID_IMAGE: not PTX, not a fat binary
@@ -96,6 +85,17 @@ struct LoadError {
   };
   Kind kind = Kind::invalid_image;
   std::string message;  ///< one line, names the kernel and the instruction where there is one
+};
+
+/// A loaded module. Owns its kernels; its globals live in device memory that the Memory below gave.
+class Module {
+ public:
+  virtual ~Module() = default;
+  virtual std::uint64_t hash() const noexcept = 0;
+  virtual std::vector<std::string> kernel_names() const = 0;
+  /// nullptr: no such kernel. Compiles on first request; a failure to compile is a LoadError.
+  virtual tl::expected<Kernel*, LoadError> kernel(std::string_view name) = 0;
+  virtual std::span<const Global> globals() const noexcept = 0;
 };
 
 /// What a module needs from the device at load: memory for its globals, and for constants.
