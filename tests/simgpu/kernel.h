@@ -1,7 +1,8 @@
 #pragma once
 
-// The one interface between the simulated device and what it runs: kernels compiled from PTX (ptx/) or written in C++ and
-// registered by module hash and name (natives). The device knows nothing of PTX; the PTX side knows nothing of streams.
+// The one interface between the simulated device and what it runs: kernels compiled from PTX (ptx/) or written in C++
+// and registered by module hash and name (natives). The device knows nothing of PTX; the PTX side knows nothing of
+// streams.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,8 +16,9 @@
 namespace simgpu {
 
 /// Where programs see device memory, and where the host may touch it: a device address `a` is host memory at
-/// `a + kAliasOffset`, readable and writable exactly while a chunk or an allocation lies there. The addresses themselves stay
-/// PROT_NONE, so that a host dereference faults as on a GPU. All device and page-locked memory lies in the window.
+/// `a + kAliasOffset`, readable and writable exactly while a chunk or an allocation lies there. The addresses
+/// themselves stay PROT_NONE, so that a host dereference faults as on a GPU. All device and page-locked memory lies in
+/// the window.
 inline constexpr std::uint64_t kWindowBase = 0x2000'0000'0000;
 inline constexpr std::uint64_t kWindowBytes = 0x0400'0000'0000;  // 4 TiB
 inline constexpr std::uint64_t kAliasOffset = 0x0800'0000'0000;
@@ -33,10 +35,10 @@ struct Parameter {
 struct KernelInfo {
   std::string name;
   std::vector<Parameter> parameters;
-  std::uint32_t parameter_bytes = 0;      ///< size of the packed parameter buffer
+  std::uint32_t parameter_bytes = 0;  ///< size of the packed parameter buffer
   std::uint32_t static_shared_bytes = 0;
-  std::uint32_t local_bytes = 0;          ///< per thread
-  std::uint32_t max_threads = 1024;       ///< per block
+  std::uint32_t local_bytes = 0;     ///< per thread
+  std::uint32_t max_threads = 1024;  ///< per block
 };
 
 struct LaunchShape {
@@ -64,9 +66,10 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual const KernelInfo& info() const noexcept = 0;
-  /// Runs all blocks to the end on the calling thread and, where the kernel is unordered (no atomics, fences or volatile
-  /// accesses), on the worker threads. `parameters` is the packed buffer, info().parameter_bytes long.
-  virtual tl::expected<LaunchCost, LaunchFault> run(const LaunchShape& shape, std::span<const std::byte> parameters) = 0;
+  /// Runs all blocks to the end on the calling thread and, where the kernel is unordered (no atomics, fences or
+  /// volatile accesses), on the worker threads. `parameters` is the packed buffer, info().parameter_bytes long.
+  virtual tl::expected<LaunchCost, LaunchFault> run(const LaunchShape& shape,
+                                                    std::span<const std::byte> parameters) = 0;
 };
 
 struct Global {
@@ -77,11 +80,11 @@ struct Global {
 
 struct LoadError {
   enum class Kind {
-    invalid_image,   ///< CUDA_ERROR_INVALID_IMAGE: not PTX, not a fat binary
-    invalid_ptx,     ///< CUDA_ERROR_INVALID_PTX: malformed, or a form that the executor does not know
-    no_binary,       ///< CUDA_ERROR_NO_BINARY_FOR_GPU: only machine code inside
-    out_of_memory,   ///< no room for the globals
-    compiler,        ///< the host compiler failed
+    invalid_image,  ///< CUDA_ERROR_INVALID_IMAGE: not PTX, not a fat binary
+    invalid_ptx,    ///< CUDA_ERROR_INVALID_PTX: malformed, or a form that the executor does not know
+    no_binary,      ///< CUDA_ERROR_NO_BINARY_FOR_GPU: only machine code inside
+    out_of_memory,  ///< no room for the globals
+    compiler,       ///< the host compiler failed
   };
   Kind kind = Kind::invalid_image;
   std::string message;  ///< one line, names the kernel and the instruction where there is one
@@ -108,13 +111,14 @@ class GlobalMemory {
 };
 
 struct LoaderOptions {
-  std::string cache_dir;     ///< compiled kernels, keyed by the hash of PTX, executor, compiler and flags
-  std::string compiler;      ///< g++ by default
-  unsigned workers = 2;      ///< host threads for unordered kernels
+  std::string cache_dir;  ///< compiled kernels, keyed by the hash of PTX, executor, compiler and flags
+  std::string compiler;   ///< g++ by default
+  unsigned workers = 2;   ///< host threads for unordered kernels
 };
 
-/// `image` is what cuModuleLoadData and cuLibraryLoadData get: PTX text (NUL-terminated), a fat binary, or the wrapper that nvcc
-/// emits. Every instruction of every kernel is checked here, so that an unknown form is refused at load, by name.
+/// `image` is what cuModuleLoadData and cuLibraryLoadData get: PTX text (NUL-terminated), a fat binary, or the wrapper
+/// that nvcc emits. Every instruction of every kernel is checked here, so that an unknown form is refused at load, by
+/// name.
 tl::expected<std::unique_ptr<Module>, LoadError> load_module(const void* image, GlobalMemory& memory,
                                                              const LoaderOptions& options);
 
