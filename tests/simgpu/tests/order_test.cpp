@@ -1,4 +1,5 @@
-// The order of streams, events and the legacy stream, under many seeds: a missing wait shows for some seed, a present one never.
+// The order of streams, events and the legacy stream, under many seeds: a missing wait shows for some seed, a present
+// one never.
 
 #include <functional>
 #include <set>
@@ -89,8 +90,9 @@ TEST(OrderTest, TheLegacyStreamOrdersBlockingStreamsOnly) {
     ASSERT_CU(cuMemcpyDtoHAsync(s.host, s.buffer, 4, s.b));
     ASSERT_CU(cuStreamSynchronize(s.b));
   };
-  for (const auto& scenario : {std::function<void(Scene&)>(legacy_then_stream), std::function<void(Scene&)>(stream_then_legacy),
-                               std::function<void(Scene&)>(through_legacy)}) {
+  for (const auto& scenario :
+       {std::function<void(Scene&)>(legacy_then_stream), std::function<void(Scene&)>(stream_then_legacy),
+        std::function<void(Scene&)>(through_legacy)}) {
     EXPECT_EQ(outcomes(CU_STREAM_DEFAULT, scenario), kRight);
     EXPECT_EQ(outcomes(CU_STREAM_NON_BLOCKING, scenario), kEither);
   }

@@ -1,5 +1,5 @@
-// Virtual time, to the nanosecond. Profile `test`: link 10 bytes/ns each way, memory 100 bytes/ns, 1000 instructions/ns, latencies
-// 1000 ns; a launch or copy call costs 500 ns, an event call 200, a synchronisation 500.
+// Virtual time, to the nanosecond. Profile `test`: link 10 bytes/ns each way, memory 100 bytes/ns, 1000
+// instructions/ns, latencies 1000 ns; a launch or copy call costs 500 ns, an event call 200, a synchronisation 500.
 
 #include <cmath>
 

@@ -62,7 +62,8 @@ TEST_F(VirtualMemoryTest, MapErrors) {
   EXPECT_EQ(cuMemMap(range_, kGranularity, kGranularity, chunk_, 0), CUDA_ERROR_INVALID_VALUE) << "offset";
   EXPECT_EQ(cuMemMap(range_, 2 * kGranularity, 0, chunk_, 0), CUDA_ERROR_INVALID_VALUE) << "size";
   EXPECT_EQ(cuMemMap(range_ + 4096, kGranularity, 0, chunk_, 0), CUDA_ERROR_INVALID_VALUE) << "alignment";
-  EXPECT_EQ(cuMemMap(range_ + 16 * kGranularity, kGranularity, 0, chunk_, 0), CUDA_ERROR_INVALID_VALUE) << "not reserved";
+  EXPECT_EQ(cuMemMap(range_ + 16 * kGranularity, kGranularity, 0, chunk_, 0), CUDA_ERROR_INVALID_VALUE)
+      << "not reserved";
   EXPECT_EQ(cuMemMap(range_, kGranularity, 0, 999, 0), CUDA_ERROR_INVALID_VALUE) << "handle";
   ASSERT_CU(cuMemMap(range_, kGranularity, 0, chunk_, 0));
   EXPECT_EQ(cuMemMap(range_, kGranularity, 0, other_, 0), CUDA_ERROR_INVALID_VALUE) << "mapped already";
