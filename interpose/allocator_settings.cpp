@@ -1,0 +1,68 @@
+#include "interpose/allocator_settings.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "interpose/process_settings.h"
+#include "interpose/report.h"
+
+namespace tensorpager {
+namespace {
+
+constexpr const char kMark[] = "TENSORPAGER_INTERNAL_ALLOCATOR=1";  // inherited: children did not choose these either
+
+struct Framework {
+  std::string_view asked_by[2];  ///< variables by which the user would have chosen; the second may be empty
+  const char* entries[2];
+};
+constexpr std::array kFrameworks = {
+    Framework{{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"},
+              {"PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync", "PYTORCH_ALLOC_CONF=backend:cudaMallocAsync"}},
+    Framework{{"TF_GPU_ALLOCATOR", ""}, {"TF_GPU_ALLOCATOR=cuda_malloc_async", nullptr}},
+    Framework{{"XLA_PYTHON_CLIENT_ALLOCATOR", ""}, {"XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async", nullptr}},
+};
+
+bool is_set(std::string_view variable) noexcept {
+  return !variable.empty() && !option_reading::variable(environ, variable).empty();
+}
+
+bool chosen_by_user(const Framework& framework) noexcept {
+  return is_set(framework.asked_by[0]) || is_set(framework.asked_by[1]);
+}
+
+}  // namespace
+
+void set_allocator_variables(const Settings& settings) noexcept {
+  if (settings.allocator != "auto" || !policy_moves(settings) || is_set("TENSORPAGER_INTERNAL_ALLOCATOR")) return;
+  std::size_t count = 0;
+  while (environ != nullptr && environ[count] != nullptr) ++count;
+  // Never freed: it is the environment from now on.
+  auto* const enlarged = static_cast<char**>(std::calloc(count + 2 * kFrameworks.size() + 2, sizeof(char*)));
+  if (enlarged == nullptr) return;
+  std::copy_n(environ, count, enlarged);
+  const std::size_t before = count;
+  for (const Framework& framework : kFrameworks) {
+    if (chosen_by_user(framework)) continue;
+    for (const char* entry : framework.entries)
+      if (entry != nullptr) enlarged[count++] = const_cast<char*>(entry);
+  }
+  if (count > before) enlarged[count] = const_cast<char*>(kMark);
+  environ = enlarged;
+}
+
+void report_allocator_settings(const Settings& settings) noexcept {
+  if (settings.log == "error" || settings.allocator != "auto" || !policy_moves(settings)) return;
+  if (is_set("TENSORPAGER_INTERNAL_ALLOCATOR"))
+    say(
+        {"frameworks are told to allocate tensors one by one (backend:cudaMallocAsync and the like), so that they can "
+         "be moved. "
+         "To leave their allocators alone: TENSORPAGER_ALLOCATOR=keep"});
+  const std::string_view torch = option_reading::variable(environ, "PYTORCH_CUDA_ALLOC_CONF");
+  if (!torch.empty() && torch.find("cudaMallocAsync") == std::string_view::npos)
+    say({"PYTORCH_CUDA_ALLOC_CONF=", torch,
+         " is yours and stays: PyTorch's segments are moved whole. To move single tensors, add "
+         "backend:cudaMallocAsync to it."});
+}
+
+}  // namespace tensorpager
