@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "interpose/process_settings.h"
-#include "interpose/report.h"
+#include "runtime/log.h"
 
 namespace tensorpager {
 namespace {
@@ -52,17 +52,20 @@ void set_allocator_variables(const Settings& settings) noexcept {
 }
 
 void report_allocator_settings(const Settings& settings) noexcept {
-  if (settings.log == "error" || settings.allocator != "auto" || !policy_moves(settings)) return;
-  if (is_set("TENSORPAGER_INTERNAL_ALLOCATOR"))
-    say(
-        {"frameworks are told to allocate tensors one by one (backend:cudaMallocAsync and the like), so that they can "
-         "be moved. "
-         "To leave their allocators alone: TENSORPAGER_ALLOCATOR=keep"});
+  if (settings.allocator != "auto" || !policy_moves(settings)) return;
+  if (is_set("TENSORPAGER_INTERNAL_ALLOCATOR")) {
+    TENSORPAGER_LOG(
+        warn, "allocator",
+        "frameworks are told to allocate tensors one by one (backend:cudaMallocAsync and the like), so that they "
+        "can be moved. To leave their allocators alone: TENSORPAGER_ALLOCATOR=keep");
+  }
   const std::string_view torch = option_reading::variable(environ, "PYTORCH_CUDA_ALLOC_CONF");
-  if (!torch.empty() && torch.find("cudaMallocAsync") == std::string_view::npos)
-    say({"PYTORCH_CUDA_ALLOC_CONF=", torch,
-         " is yours and stays: PyTorch's segments are moved whole. To move single tensors, add "
-         "backend:cudaMallocAsync to it."});
+  if (!torch.empty() && torch.find("cudaMallocAsync") == std::string_view::npos) {
+    TENSORPAGER_LOG(warn, "allocator",
+                    "PYTORCH_CUDA_ALLOC_CONF={} is yours and stays: PyTorch's segments are moved whole. To move single "
+                    "tensors, add backend:cudaMallocAsync to it",
+                    torch);
+  }
 }
 
 }  // namespace tensorpager

@@ -17,9 +17,9 @@
 #include "interpose/hello.h"
 #include "interpose/process_settings.h"
 #include "interpose/real_driver.h"
-#include "interpose/report.h"
 #include "interpose/substitute.h"
 #include "runtime/hooks.h"
+#include "runtime/log.h"
 
 namespace tensorpager {
 namespace {
@@ -33,25 +33,14 @@ void* find_in_driver(const char* exported_name) {
   return row ? real_functions[index_of(*row)] : ::dlsym(driver_handle, exported_name);
 }
 
-/// Prints the settings' problems: one line when they make the settings unusable, else the warnings.
-void report_problems(const ReadSettings& read) {
-  if (read.out_of_memory) return say({"no memory to read the settings. Everything passes through."});
-  const bool usable = read.usable();
-  if (usable && read.settings.log == "error") return;
-  for (const Problem& problem : read.problems) {
-    if (!usable && !problem.is_error()) continue;
-    say({problem.message, usable ? "" : " Until then everything passes through unmanaged."});
-    if (!usable) return;
-  }
-}
-
 void report_no_driver(const OpenedDriver& driver, const Settings& settings) {
-  if (settings.driver.empty())
-    return say(
-        {"no libcuda.so.1 was found, so this process has no CUDA device. Name one with "
-         "TENSORPAGER_DRIVER=/path/to/libcuda.so.1."});
-  say({"the driver that ", settings.origin(OptionId::driver).where, " names cannot be opened: ", driver.why_not,
-       ". Correct it, or leave it out."});
+  if (settings.driver.empty()) {
+    return format_log(LogLevel::error, "driver",
+                      "no libcuda.so.1 was found, so this process has no CUDA device. "
+                      "Name one: TENSORPAGER_DRIVER=/path/to/libcuda.so.1");
+  }
+  format_log(LogLevel::error, "driver", "the driver that {} names cannot be opened: {}. Correct it, or leave it out.",
+             settings.origin(OptionId::driver).where, driver.why_not);
 }
 
 void start(const OpenedDriver& driver, const RealFunctions& real, const ReadSettings& read) {
@@ -63,13 +52,13 @@ void start(const OpenedDriver& driver, const RealFunctions& real, const ReadSett
   driver_handle = driver.handle;
   if (disabled) return install_entries(real, false);
   say_hello(Hello::driver_opened);
-  report_problems(read);
-  if (!read.usable()) return install_entries(real, false);
-  report_allocator_settings(read.settings);
   real_functions = real;
   index_real_functions(real);
   on_driver_open(&find_in_driver);
-  install_entries(real, true);
+  // Settings that cannot hold, or a driver too old: the runtime has said so, and nothing is managed in this process.
+  const bool managed = active();
+  if (managed) report_allocator_settings(read.settings);
+  install_entries(real, managed);
 }
 
 void open_and_start() {
@@ -93,7 +82,7 @@ void* tensorpager_first_call(unsigned row) noexcept {
   try {
     open_and_start();
   } catch (...) {
-    say({"no memory to open the driver. This process has no CUDA device."});
+    format_log(LogLevel::error, "driver", "no memory to open the driver. This process has no CUDA device.");
     install_no_driver();
   }
   errno = kept;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
-#include "interpose/report.h"
+#include "runtime/log.h"
 
 namespace tensorpager {
 namespace {
@@ -47,9 +47,11 @@ void* substitute_by_name(void* real, const Request& request) noexcept {
     return row.base == request.name && row.symbol_class != SymbolClass::forwards;
   };
   if (std::ranges::any_of(kRows, hooked) && missed.fetch_add(1, std::memory_order_relaxed) == 0) {
-    say({"the driver has a variant of ", request.name,
-         " that this version does not know: calls of it are not managed. Update tensorpager, or set "
-         "TENSORPAGER_DISABLE=1."});
+    TENSORPAGER_LOG(
+        warn, "driver",
+        "the driver has a variant of {} that this version does not know: calls of it are not managed. Update "
+        "tensorpager, or set TENSORPAGER_DISABLE=1",
+        request.name);
   }
   return real;
 }
