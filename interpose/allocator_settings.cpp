@@ -10,17 +10,21 @@
 namespace tensorpager {
 namespace {
 
-constexpr const char kMark[] = "TENSORPAGER_INTERNAL_ALLOCATOR=1";  // inherited: children did not choose these either
+// Programs may write into their environment (bash cuts its entries in two), so these are no constants.
+char mark[] = "TENSORPAGER_INTERNAL_ALLOCATOR=1";  // inherited: children did not choose these either
+char torch[] = "PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync";
+char newer_torch[] = "PYTORCH_ALLOC_CONF=backend:cudaMallocAsync";
+char tensorflow[] = "TF_GPU_ALLOCATOR=cuda_malloc_async";
+char jax[] = "XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async";
 
 struct Framework {
   std::string_view asked_by[2];  ///< variables by which the user would have chosen; the second may be empty
-  const char* entries[2];
+  char* entries[2];
 };
 constexpr std::array kFrameworks = {
-    Framework{{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"},
-              {"PYTORCH_CUDA_ALLOC_CONF=backend:cudaMallocAsync", "PYTORCH_ALLOC_CONF=backend:cudaMallocAsync"}},
-    Framework{{"TF_GPU_ALLOCATOR", ""}, {"TF_GPU_ALLOCATOR=cuda_malloc_async", nullptr}},
-    Framework{{"XLA_PYTHON_CLIENT_ALLOCATOR", ""}, {"XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async", nullptr}},
+    Framework{{"PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF"}, {torch, newer_torch}},
+    Framework{{"TF_GPU_ALLOCATOR", ""}, {tensorflow, nullptr}},
+    Framework{{"XLA_PYTHON_CLIENT_ALLOCATOR", ""}, {jax, nullptr}},
 };
 
 bool is_set(std::string_view variable) noexcept {
@@ -44,10 +48,10 @@ void set_allocator_variables(const Settings& settings) noexcept {
   const std::size_t before = count;
   for (const Framework& framework : kFrameworks) {
     if (chosen_by_user(framework)) continue;
-    for (const char* entry : framework.entries)
-      if (entry != nullptr) enlarged[count++] = const_cast<char*>(entry);
+    for (char* entry : framework.entries)
+      if (entry != nullptr) enlarged[count++] = entry;
   }
-  if (count > before) enlarged[count] = const_cast<char*>(kMark);
+  if (count > before) enlarged[count] = mark;
   environ = enlarged;
 }
 
@@ -59,12 +63,12 @@ void report_allocator_settings(const Settings& settings) noexcept {
         "frameworks are told to allocate tensors one by one (backend:cudaMallocAsync and the like), so that they "
         "can be moved. To leave their allocators alone: TENSORPAGER_ALLOCATOR=keep");
   }
-  const std::string_view torch = option_reading::variable(environ, "PYTORCH_CUDA_ALLOC_CONF");
-  if (!torch.empty() && torch.find("cudaMallocAsync") == std::string_view::npos) {
+  const std::string_view chosen = option_reading::variable(environ, "PYTORCH_CUDA_ALLOC_CONF");
+  if (!chosen.empty() && chosen.find("cudaMallocAsync") == std::string_view::npos) {
     TENSORPAGER_LOG(warn, "allocator",
                     "PYTORCH_CUDA_ALLOC_CONF={} is yours and stays: PyTorch's segments are moved whole. To move single "
                     "tensors, add backend:cudaMallocAsync to it",
-                    torch);
+                    chosen);
   }
 }
 
