@@ -156,6 +156,20 @@ CUresult on_pin(std::initializer_list<CUdeviceptr> addresses, StreamRef stream, 
   });
 }
 
+CUresult on_pin_list(const CUdeviceptr* addresses, std::size_t count, StreamRef stream, Forward forward) noexcept {
+  return guarded([&] {
+    Pager* const paging = pager();
+    return paging != nullptr ? paging->submit(OpKind::wait, {addresses, count}, stream, true, forward) : forward();
+  });
+}
+
+CUresult on_pin_launch(CUfunction function, void** params, void** extra, Forward forward) noexcept {
+  return guarded([&] {
+    Pager* const paging = pager();
+    return paging != nullptr ? paging->pin_launch(function, params, extra, forward) : forward();
+  });
+}
+
 CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, StreamRef stream,
                         Forward forward) noexcept {
   return guarded([&] {

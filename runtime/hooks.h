@@ -48,6 +48,10 @@ CUresult on_copy_list(const CUdeviceptr* const* lists, std::size_t list_count, s
 
 /// Calls through which an address may be kept by hardware or by the driver: its tensor stays resident from then on.
 CUresult on_pin(std::initializer_list<CUdeviceptr> addresses, StreamRef stream, Forward forward) noexcept;
+CUresult on_pin_list(const CUdeviceptr* addresses, std::size_t count, StreamRef stream, Forward forward) noexcept;
+
+/// A kernel that runs later, from a graph: its operands stay resident. Arguments as for on_launch.
+CUresult on_pin_launch(CUfunction function, void** params, void** extra, Forward forward) noexcept;
 
 // Stream-ordered memory. `pool` is null for the stream's current pool.
 CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, StreamRef stream,
