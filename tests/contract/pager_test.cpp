@@ -154,7 +154,7 @@ void random_job(Pager& pager, unsigned seed, std::size_t limit, const std::funct
   const auto any = [&] { return job.tensors()[random() % job.tensors().size()].get(); };
   for (int i = 0; i < 300; ++i) {
     const CUstream stream = job.stream(random());
-    const unsigned dice = random() % 100;
+    const auto dice = random() % 100;
     if (job.tensors().size() < 4 || (dice < 15 && job.tensors().size() < 14)) {
       job.alloc((1 + random() % 4) * (64 << 10) - (random() % 3) * 4096, stream);
     } else if (dice < 25) {
