@@ -156,23 +156,17 @@ CUresult on_pin(std::initializer_list<CUdeviceptr> addresses, StreamRef stream, 
   });
 }
 
-CUresult on_pin_list(const CUdeviceptr* addresses, std::size_t list_size, StreamRef stream, Forward forward) noexcept {
+CUresult on_pin_list(const CUdeviceptr* addresses, std::size_t count, StreamRef stream, Forward forward) noexcept {
   return guarded([&] {
     Pager* const paging = pager();
-    if (paging == nullptr) return forward();
-    return paging->submit(OpKind::wait, {addresses, list_size}, stream, true, forward);
+    return paging != nullptr ? paging->submit(OpKind::wait, {addresses, count}, stream, true, forward) : forward();
   });
 }
 
 CUresult on_pin_launch(CUfunction function, void** params, void** extra, Forward forward) noexcept {
   return guarded([&] {
     Pager* const paging = pager();
-    if (paging == nullptr) return forward();
-    Words words;
-    if (paging->kernels().scan(function, params, extra, paging->arena(), words))
-      return paging->submit(OpKind::wait, {words.data(), words.size()}, {}, true, forward);
-    TENSORPAGER_LOG(warn, "operands", "a graph node is refused: the driver does not tell its kernel's parameters");
-    return CUDA_ERROR_NOT_SUPPORTED;
+    return paging != nullptr ? paging->pin_launch(function, params, extra, forward) : forward();
   });
 }
 

@@ -111,14 +111,30 @@ CUresult Pager::run(Op op, StreamRef stream, Forward forward) {
   return engine_.run(op, forward);
 }
 
+bool Pager::scan(CUfunction function, void** params, void** extra, Words& out) {
+  if (kernels_.scan(function, params, extra, *state_.arena, out)) return true;
+  TENSORPAGER_LOG(warn, "operands",
+                  "the driver does not tell a kernel's parameters; every tensor is kept resident for it");
+  return false;
+}
+
+CUresult Pager::pin_launch(CUfunction function, void** params, void** extra, Forward forward) {
+  Words words;
+  Op op{.kind = OpKind::graph_launch,
+        .stream = 0,
+        .index = 0,
+        .operands = {},
+        .keeps_addresses = true,
+        .capturing = true};
+  op.all_tensors = !scan(function, params, extra, words);
+  op.operands = {words.data(), words.size()};
+  return engine_.run(op, forward);
+}
+
 CUresult Pager::launch(CUfunction function, void** params, void** extra, StreamRef stream, Forward forward) {
   Words words;
   const bool first = !kernels_.known(function);
-  const bool scanned = kernels_.scan(function, params, extra, *state_.arena, words);
-  if (!scanned) {
-    TENSORPAGER_LOG(warn, "operands",
-                    "the driver does not tell a kernel's parameters; every tensor is kept resident for it");
-  }
+  const bool scanned = scan(function, params, extra, words);
   const Op op{.kind = OpKind::launch,
               .stream = 0,
               .index = 0,

@@ -44,6 +44,8 @@ class Pager {
 
   /// A launch, through the contract.
   CUresult launch(CUfunction function, void** params, void** extra, StreamRef stream, Forward forward);
+  /// A launch that a graph will make later: its operands become resident now and stay so.
+  CUresult pin_launch(CUfunction function, void** params, void** extra, Forward forward);
   /// Any other op with known addresses.
   CUresult submit(OpKind kind, std::span<const CUdeviceptr> addresses, StreamRef stream, bool keeps_addresses,
                   Forward forward);
@@ -62,6 +64,7 @@ class Pager {
  private:
   Pager(const DeviceFacts& facts, const Settings& settings, std::unique_ptr<Arena> arena);
   CUresult open(const Settings& settings);
+  bool scan(CUfunction function, void** params, void** extra, Words& out);
   CUresult run(Op op, StreamRef stream, Forward forward);
 
   const DeviceFacts facts_;
