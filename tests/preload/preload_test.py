@@ -139,6 +139,23 @@ class TheRealDriver(Preloaded):
         self.assert_lines(ran.stderr, "cannot be opened")
 
 
+class LinkedPrograms(Preloaded):
+    def first_calls(self, **variables):
+        programs = CALL_DRIVER.parent
+        libraries = [programs / f"liblate_library_{n}.so" for n in range(1, 5)]
+        return self.run_in_folder(programs / "first_calls", *libraries, **variables)
+
+    def test_get_the_hooks_too(self):
+        ran = self.first_calls(TENSORPAGER_DRIVER=str(FAKE), TENSORPAGER_BUDGET="20")
+        self.assertEqual((ran.returncode, ran.stdout), (0, "8\n"))
+        self.assert_lines(ran.stderr, "TENSORPAGER_BUDGET=20 has no unit.")
+
+    def test_first_calls_of_many_threads_and_constructors_end(self):
+        for _ in range(20):
+            ran = self.first_calls(TENSORPAGER_DRIVER=str(FAKE))
+            self.assertEqual((ran.returncode, ran.stdout, ran.stderr), (0, "8\n", ""))
+
+
 class Settings(Preloaded):
     def logged(self, **variables):
         log = self.folder / "driver.log"
