@@ -1,8 +1,10 @@
 #pragma once
 
-// The one interface between the simulated device and what it runs: kernels compiled from PTX (ptx/) or written in C++ and
-// registered by module hash and name (natives). The device knows nothing of PTX; the PTX side knows nothing of streams.
+// The one interface between the simulated device and what it runs: kernels compiled from PTX (ptx/) or written in C++
+// and registered by module hash and name (natives). The device knows nothing of PTX; the PTX side knows nothing of
+// streams.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,8 +17,9 @@
 namespace simgpu {
 
 /// Where programs see device memory, and where the host may touch it: a device address `a` is host memory at
-/// `a + kAliasOffset`, readable and writable exactly while a chunk or an allocation lies there. The addresses themselves stay
-/// PROT_NONE, so that a host dereference faults as on a GPU. All device and page-locked memory lies in the window.
+/// `a + kAliasOffset`, readable and writable exactly while a chunk or an allocation lies there. The addresses
+/// themselves stay PROT_NONE, so that a host dereference faults as on a GPU. All device and page-locked memory lies in
+/// the window.
 inline constexpr std::uint64_t kWindowBase = 0x2000'0000'0000;
 inline constexpr std::uint64_t kWindowBytes = 0x0400'0000'0000;  // 4 TiB
 inline constexpr std::uint64_t kAliasOffset = 0x0800'0000'0000;
@@ -33,10 +36,10 @@ struct Parameter {
 struct KernelInfo {
   std::string name;
   std::vector<Parameter> parameters;
-  std::uint32_t parameter_bytes = 0;      ///< size of the packed parameter buffer
+  std::uint32_t parameter_bytes = 0;  ///< size of the packed parameter buffer
   std::uint32_t static_shared_bytes = 0;
-  std::uint32_t local_bytes = 0;          ///< per thread
-  std::uint32_t max_threads = 1024;       ///< per block
+  std::uint32_t local_bytes = 0;     ///< per thread
+  std::uint32_t max_threads = 1024;  ///< per block
 };
 
 struct LaunchShape {
@@ -47,8 +50,9 @@ struct LaunchShape {
 
 /// What a launch did, for the virtual clock. Independent of the number of workers and of the host.
 struct LaunchCost {
-  std::uint64_t work = 0;   ///< instructions executed, counted per basic block, over all threads
-  std::uint64_t bytes = 0;  ///< memory traffic that a native declares; 0: the device derives it from the parameters
+  std::uint64_t work = 0;  ///< instructions executed, counted per basic block, over all threads
+  std::uint64_t bytes =
+      0;  ///< moved by global and generic loads, stores and atomics, counted the same way; a native declares both
 };
 
 /// Why a launch failed on the device.
@@ -64,9 +68,10 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual const KernelInfo& info() const noexcept = 0;
-  /// Runs all blocks to the end on the calling thread and, where the kernel is unordered (no atomics, fences or volatile
-  /// accesses), on the worker threads. `parameters` is the packed buffer, info().parameter_bytes long.
-  virtual tl::expected<LaunchCost, LaunchFault> run(const LaunchShape& shape, std::span<const std::byte> parameters) = 0;
+  /// Runs all blocks to the end on the calling thread and, where the kernel is unordered (no atomics, fences or
+  /// volatile accesses), on the worker threads. `parameters` is the packed buffer, info().parameter_bytes long.
+  virtual tl::expected<LaunchCost, LaunchFault> run(const LaunchShape& shape,
+                                                    std::span<const std::byte> parameters) = 0;
 };
 
 struct Global {
@@ -77,11 +82,11 @@ struct Global {
 
 struct LoadError {
   enum class Kind {
-    invalid_image,   ///< CUDA_ERROR_INVALID_IMAGE: not PTX, not a fat binary
-    invalid_ptx,     ///< CUDA_ERROR_INVALID_PTX: malformed, or a form that the executor does not know
-    no_binary,       ///< CUDA_ERROR_NO_BINARY_FOR_GPU: only machine code inside
-    out_of_memory,   ///< no room for the globals
-    compiler,        ///< the host compiler failed
+    invalid_image,  ///< CUDA_ERROR_INVALID_IMAGE: not PTX, not a fat binary
+    invalid_ptx,    ///< CUDA_ERROR_INVALID_PTX: malformed, or a form that the executor does not know
+    no_binary,      ///< CUDA_ERROR_NO_BINARY_FOR_GPU: only machine code inside
+    out_of_memory,  ///< no room for the globals
+    compiler,       ///< the host compiler failed
   };
   Kind kind = Kind::invalid_image;
   std::string message;  ///< one line, names the kernel and the instruction where there is one
@@ -111,10 +116,13 @@ struct LoaderOptions {
   std::string cache_dir;     ///< compiled kernels, keyed by the hash of PTX, executor, compiler and flags
   std::string compiler;      ///< g++ by default
   unsigned workers = 2;      ///< host threads for unordered kernels
+  unsigned capability = 75;  ///< of the device, ten times: which PTX of a fat binary is taken
+  std::chrono::milliseconds time_limit{60000};  ///< host time of one launch; longer is LaunchFault::Kind::timeout
 };
 
-/// `image` is what cuModuleLoadData and cuLibraryLoadData get: PTX text (NUL-terminated), a fat binary, or the wrapper that nvcc
-/// emits. Every instruction of every kernel is checked here, so that an unknown form is refused at load, by name.
+/// `image` is what cuModuleLoadData and cuLibraryLoadData get: PTX text (NUL-terminated), a fat binary, or the wrapper
+/// that nvcc emits. Every instruction of every kernel is checked here, so that an unknown form is refused at load, by
+/// name.
 tl::expected<std::unique_ptr<Module>, LoadError> load_module(const void* image, GlobalMemory& memory,
                                                              const LoaderOptions& options);
 
