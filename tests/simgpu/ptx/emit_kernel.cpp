@@ -49,11 +49,12 @@ const KernelEntry simgpu_kernel_{index} = {{run_{index}, nullptr, 0}};
 constexpr std::string_view kThreadFunction = R"(
 struct State_{index} : Thread {{
 {state}}};
-static void step_{index}(Block* block, Thread* thread) {{
+static Wait step_{index}(Block* block, Thread* thread) {{
   State_{index}* const state = static_cast<State_{index}*>(thread);
 {prologue}  const s32 tx = s32(thread->x), first_x = s32(bx * nx);
   const u32 ty = thread->y, tz = thread->z, linear = thread->linear;
   u64 work = 0, bytes = 0;
+  Wait wait = kDone;
   const u64 local = u64(block->local) + u64(linear) * {local_bytes} - alias;
   u32 carry = 0;
 {registers}  switch (thread->resume) {{
@@ -61,10 +62,10 @@ static void step_{index}(Block* block, Thread* thread) {{
   work += {entry_work};
   bytes += {entry_bytes};
 {body}  done:
-  thread->wait = kDone;
   leave:
   block->work += work;
   block->bytes += bytes;
+  return wait;
 }}
 extern "C" __attribute__((visibility("default"))) const KernelEntry simgpu_kernel_{index};
 const KernelEntry simgpu_kernel_{index} = {{nullptr, step_{index}, sizeof(State_{index})}};
@@ -164,7 +165,8 @@ class KernelEmitter {
     std::string text = yield.deposit;
     for (const int reg : flow_.yields[number].live)
       text += fmt::format(" state->{0} = {0};", writer_.register_name(reg));
-    text += fmt::format(" thread->resume = {0}; thread->wait = {1}; goto leave; resume_{0}:;", number + 1, yield.wait);
+    text +=
+        fmt::format(" thread->resume = {0}; wait = {1}; goto leave; resume_{0}: wait = kDone;", number + 1, yield.wait);
     for (const int reg : flow_.yields[number].live)
       text += fmt::format(" {0} = state->{0};", writer_.register_name(reg));
     return text + " " + yield.resume;

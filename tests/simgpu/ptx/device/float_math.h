@@ -114,9 +114,9 @@ SIMGPU_INLINE f64 copysign<f64>(f64 s, f64 m) {
   return __builtin_copysign(m, s);
 }
 
-// Directed rounding, exact: `sum + error` is the true value, |error| at most half an ulp of `sum`. Without branches: expf has one per
-// element. Floats are stepped in their order as integers, where -0 lies below +0; a value that rounds to zero keeps its sign, so the
-// step from zero is the right one.
+// Directed rounding, exact: `sum + error` is the true value, |error| at most half an ulp of `sum`. Without branches:
+// expf has one per element. Floats are stepped in their order as integers, where -0 lies below +0; a value that rounds
+// to zero keeps its sign, so the step from zero is the right one.
 enum Direction { kTowardZero, kDown, kUp };
 SIMGPU_INLINE s32 ordered_bits(s32 bits) {
   return bits ^ ((bits >> 31) & 0x7fffffff);
@@ -228,9 +228,12 @@ SIMGPU_INLINE f64 exp2_wide(f64 x) {
   return exp2_fraction(bounded - whole) * as<f64>(u64(s32(whole) + 1023) << 52);
 }
 
-// The same in single precision, for ex2.approx is in every exponential: within 2 ulp, as the hardware's, and exact at integers. The
-// power of two is applied in two steps, since its halves are normal numbers down to the smallest denormal result.
-SIMGPU_INLINE f32 power_of_two(s32 exponent) { return as<f32>(u32(exponent + 127) << 23); }
+// The same in single precision, for ex2.approx is in every exponential: within 2 ulp, as the hardware's, and exact at
+// integers. The power of two is applied in two steps, since its halves are normal numbers down to the smallest denormal
+// result.
+SIMGPU_INLINE f32 power_of_two(s32 exponent) {
+  return as<f32>(u32(exponent + 127) << 23);
+}
 SIMGPU_INLINE f32 exp2_single(f32 x) {
   const f32 bounded = x > 129.0f ? 129.0f : x < -151.0f ? -151.0f : x;
   const f32 whole = __builtin_rintf(bounded);
