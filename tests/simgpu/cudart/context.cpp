@@ -2,7 +2,10 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <mutex>
+
+#include "tests/simgpu/cudart/registry.h"
 
 namespace simgpu::cudart {
 namespace {
@@ -39,6 +42,12 @@ CUresult make_primary_current(int device) {
   return CUDA_SUCCESS;
 }
 
+/// An image that fails to load is loaded again, and fails again, at its first use: there somebody looks.
+void load_eager_images_once() {
+  static const cudaError_t result = load_eager_images();
+  static_cast<void>(result);
+}
+
 cudaError_t check_device(int device) {
   int count = 0;
   if (const CUresult result = driver().cuDeviceGetCount(&count); result != CUDA_SUCCESS) return from_driver(result);
@@ -63,9 +72,11 @@ cudaError_t ensure_context() {
   CUcontext current = nullptr;
   if (bound_at == 0 && driver().cuCtxGetCurrent(&current) == CUDA_SUCCESS && current != nullptr) {
     bound_at = resets.load();
-    return cudaSuccess;
+  } else if (const CUresult result = make_primary_current(device_of_thread); result != CUDA_SUCCESS) {
+    return from_driver(result);
   }
-  return from_driver(make_primary_current(device_of_thread));
+  load_eager_images_once();
+  return cudaSuccess;
 }
 
 cudaError_t reset_device() {

@@ -1,5 +1,7 @@
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
+
 #include "tests/simgpu/cudart/registry.h"
 #include "tests/simgpu/cudart/stream_entry.h"
 
