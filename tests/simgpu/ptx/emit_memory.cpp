@@ -127,6 +127,7 @@ std::string emit_atomic(OperandWriter& writer, const Instruction& instruction) {
   modifiers.take("noftz");
   const auto type = modifiers.take_type();
   if (!type || !modifiers.empty() || space == Space::param || operation.empty()) writer.refuse(instruction);
+  if (bit_width(*type) < 16 || *type == Type::bf16) writer.refuse(instruction);
   const bool with_result = instruction.base == "atom";
   const std::size_t first = with_result ? 2 : 1;
   const std::size_t count = first + (operation == "cas" ? 2 : 1);
