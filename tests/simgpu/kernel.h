@@ -4,6 +4,7 @@
 // and registered by module hash and name (natives). The device knows nothing of PTX; the PTX side knows nothing of
 // streams.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,8 +50,9 @@ struct LaunchShape {
 
 /// What a launch did, for the virtual clock. Independent of the number of workers and of the host.
 struct LaunchCost {
-  std::uint64_t work = 0;   ///< instructions executed, counted per basic block, over all threads
-  std::uint64_t bytes = 0;  ///< memory traffic that a native declares; 0: the device derives it from the parameters
+  std::uint64_t work = 0;  ///< instructions executed, counted per basic block, over all threads
+  std::uint64_t bytes =
+      0;  ///< moved by global and generic loads, stores and atomics, counted the same way; a native declares both
 };
 
 /// Why a launch failed on the device.
@@ -111,9 +113,11 @@ class GlobalMemory {
 };
 
 struct LoaderOptions {
-  std::string cache_dir;  ///< compiled kernels, keyed by the hash of PTX, executor, compiler and flags
-  std::string compiler;   ///< g++ by default
-  unsigned workers = 2;   ///< host threads for unordered kernels
+  std::string cache_dir;     ///< compiled kernels, keyed by the hash of PTX, executor, compiler and flags
+  std::string compiler;      ///< g++ by default
+  unsigned workers = 2;      ///< host threads for unordered kernels
+  unsigned capability = 75;  ///< of the device, ten times: which PTX of a fat binary is taken
+  std::chrono::milliseconds time_limit{60000};  ///< host time of one launch; longer is LaunchFault::Kind::timeout
 };
 
 /// `image` is what cuModuleLoadData and cuLibraryLoadData get: PTX text (NUL-terminated), a fat binary, or the wrapper
