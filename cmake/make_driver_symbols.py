@@ -33,7 +33,7 @@ CLASSES = [  # first match wins
     ("launch", r"cuLaunchKernel(Ex)?|cuLaunchCooperativeKernel|cuLaunch|cuLaunchGrid|cuLaunchGridAsync"),
     ("alloc", r"cuMemAlloc(Async|FromPoolAsync|Pitch|Managed)?"),
     ("free", r"cuMemFree(Async)?"),
-    ("copy", r"cuMemcpy.*|cuMemset.*"),
+    ("copy", r"cuMemcpy.*|cuMemset.*|cuMemBatchDecompressAsync"),
     ("sync", r"cuCtxSynchronize|cuStreamSynchronize|cuEventSynchronize"),
     ("stream", r"cuStreamDestroy|cuStreamBeginCapture.*|cuStreamEndCapture|cuLaunchHostFunc|cuStreamAddCallback"),
     ("info", r"cuMemGetInfo|cuMemGetAddressRange|cuPointerGetAttributes?"),
@@ -41,9 +41,10 @@ CLASSES = [  # first match wins
     ("context", r"cuCtxDestroy|cuDevicePrimaryCtxReset|cuDevicePrimaryCtxRelease"),
     ("pins", r"cuStreamWaitValue.*|cuStreamWriteValue.*|cuStreamBatchMemOp|cuGraphAdd.*Node|cuGraphAddNode|cuGraph(Exec)?.*NodeSetParams"
              r"|cuGraphLaunch|cuIpcGetMemHandle|cuMemGetHandleForAddressRange|cuTexObjectCreate|cuTexRefSetAddress(2D)?|cuTensorMap.*"
-             r"|cuMemExportToShareableHandle|cuMemPoolExportPointer|cuPointerSetAttribute|cuMemAdvise|cuMemPrefetch.*|cuMemDiscard.*"
-             r"|cuMemBatchDecompressAsync|cuStreamAttachMemAsync"),
+             r"|cuMemPoolExportPointer|cuPointerSetAttribute|cuMemAdvise|cuMemPrefetch.*|cuMemDiscard.*|cuStreamAttachMemAsync|cuParamSetv"),
 ]
+# Graph nodes without operands.
+NO_OPERANDS = r"cuGraph(Exec)?(Add)?(Empty|EventRecord|EventWait|Host|ChildGraph|ExternalSemaphores(Signal|Wait)|MemFree)Node(SetParams)?"
 FORBIDDEN = r"cuMemAlloc(Pitch|Managed)?|cuMemFree|cuMemcpy(HtoD|DtoH|DtoD|Peer|2D|2DUnaligned|3D|3DPeer|AtoA|AtoD|AtoH|DtoA|HtoA)?|cuMemset(D8|D16|D32|D2D8|D2D16|D2D32)" \
             r"|cuCtxSynchronize|cuStreamSynchronize|cuEventSynchronize|cuCtxDestroy|cuDevicePrimaryCtxReset|cuStreamQuery|cuEventQuery"
 
@@ -65,14 +66,20 @@ def split(name):
     return match[1], int(match[2] or 1), match[3] or ""
 
 
-def classify(base):
-    return next((name for name, pattern in CLASSES if re.fullmatch(pattern, base)), "forwards")
+def classify(base, version):
+    if re.fullmatch(NO_OPERANDS, base):
+        return "forwards"
+    class_ = next((name for name, pattern in CLASSES if re.fullmatch(pattern, base)), "forwards")
+    # Before CUDA 3.2 addresses had 32 bits: they name no managed tensor. What takes memory is counted all the same.
+    narrow = version < 3020 and (class_ in ("copy", "info") or base.startswith("cuTexRef"))
+    return "forwards" if narrow else class_
 
 
 def capture_rule(base, class_):
     if re.fullmatch(FORBIDDEN, base):
         return "forbidden"
-    return "node" if class_ in ("launch", "copy", "alloc", "free") or base in ("cuLaunchHostFunc", "cuStreamAddCallback") else "none"
+    asynchronous = re.fullmatch(r"cuMem(cpy|set).*Async|cuLaunchHostFunc|cuStreamAddCallback", base)
+    return "node" if class_ in ("launch", "copy", "alloc", "free") or asynchronous else "none"
 
 
 def main(toolkit):
@@ -89,7 +96,7 @@ def main(toolkit):
         newest_first = sorted(known.get((base, suffix), ()), reverse=True)
         for index, (_, name) in enumerate(sorted(members, reverse=True)):
             version = newest_first[index] if index < len(newest_first) else 0
-            class_ = classify(base)
+            class_ = classify(base, version)
             rows.append((name, base, version, "per_thread" if suffix else "legacy", class_, capture_rule(base, class_)))
     print(HEADER)
     for row in sorted(rows):

@@ -1,11 +1,11 @@
 #pragma once
 
-// The one way from the interposer into the runtime. A hook in interpose/ tests active(), and if so tells what passed, with a
-// callable that makes the real call with the caller's own arguments. Each function returns what the program is to see: the
-// driver's code, or CUDA_ERROR_OUT_OF_MEMORY where the budget refuses.
+// The one way from the interposer into the runtime. A hook in interpose/ tests active(), and if so tells what passed,
+// with a callable that makes the real call with the caller's own arguments. Each function returns what the program is
+// to see: the driver's code, or CUDA_ERROR_OUT_OF_MEMORY where the budget refuses.
 //
-// Threads: all functions may be called from any thread, with the caller's context current. None throws, and none holds a lock
-// across `forward`. The real call is made at most once.
+// Threads: all functions may be called from any thread, with the caller's context current. None throws, and none holds
+// a lock across `forward`. The real call is made at most once.
 
 #include <cuda.h>
 
@@ -48,9 +48,14 @@ CUresult on_copy_list(const CUdeviceptr* const* lists, std::size_t list_count, s
 
 /// Calls through which an address may be kept by hardware or by the driver: its tensor stays resident from then on.
 CUresult on_pin(std::initializer_list<CUdeviceptr> addresses, StreamRef stream, Forward forward) noexcept;
+CUresult on_pin_list(const CUdeviceptr* addresses, std::size_t count, StreamRef stream, Forward forward) noexcept;
+
+/// A kernel that runs later, from a graph: its operands stay resident. Arguments as for on_launch.
+CUresult on_pin_launch(CUfunction function, void** params, void** extra, Forward forward) noexcept;
 
 // Stream-ordered memory. `pool` is null for the stream's current pool.
-CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, StreamRef stream, Forward forward) noexcept;
+CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool pool, StreamRef stream,
+                        Forward forward) noexcept;
 CUresult on_free_async(CUdeviceptr address, StreamRef stream, Forward forward) noexcept;
 
 // Plain memory. `bytes` is what will be taken at least (pitched: width times height); `address` is valid after forward.
@@ -67,12 +72,14 @@ CUresult on_pointer_attributes(unsigned count, CUpointer_attribute* attributes, 
 // Code: what a load costs belongs to the fixed cost; an unload makes what is known of kernels void.
 CUresult on_code_load(Forward forward) noexcept;
 CUresult on_code_unload(Forward forward) noexcept;
-/// cuLibraryGetKernel and cuLibraryEnumerateKernels: these handles are kernels, not functions, to the parameter queries.
+/// cuLibraryGetKernel and cuLibraryEnumerateKernels: these handles are kernels, not functions, to the parameter
+/// queries.
 CUresult on_kernels(const CUkernel* kernels, const unsigned* count, Forward forward) noexcept;
 
 // Streams and contexts.
 CUresult on_stream_destroy(CUstream stream, Forward forward) noexcept;
-CUresult on_host_function(StreamRef stream, Forward forward) noexcept;  ///< from now on the stream may wait for the host
+CUresult on_host_function(StreamRef stream,
+                          Forward forward) noexcept;  ///< from now on the stream may wait for the host
 CUresult on_begin_capture(StreamRef stream, Forward forward) noexcept;
 CUresult on_end_capture(StreamRef stream, Forward forward) noexcept;
 CUresult on_synchronize(Forward forward) noexcept;

@@ -20,8 +20,8 @@ bool ends_block(const Instruction& instruction) {
 }
 
 bool writes_nothing(const Instruction& instruction) {
-  return is_one_of(instruction.base, {"st", "red", "bra", "membar", "fence"}) || leaves(instruction) ||
-         (is_one_of(instruction.base, {"bar", "barrier"}) && !has_modifier(instruction, "red"));
+  return is_one_of(instruction.base, {"st", "red", "bra", "membar", "fence", "nanosleep", "prefetch"}) ||
+         leaves(instruction) || (is_one_of(instruction.base, {"bar", "barrier"}) && !has_modifier(instruction, "red"));
 }
 
 void collect(const Operand& operand, std::vector<int>& registers) {

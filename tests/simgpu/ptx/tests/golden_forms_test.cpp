@@ -315,6 +315,8 @@ std::vector<Row> float_rows() {
       ROW("cvt.f32.f16 f, ha;", static_cast<float>(std::bit_cast<_Float16>(half_a(in)))),
       ROW("add.f16 h, ha, hb;", std::bit_cast<u16>(static_cast<_Float16>(std::bit_cast<_Float16>(half_a(in)) +
                                                                          std::bit_cast<_Float16>(half_b(in))))),
+      ROW("setp.gt.f16 p, ha, hb;", std::bit_cast<_Float16>(half_a(in)) > std::bit_cast<_Float16>(half_b(in))),
+      ROW("setp.neu.f16 p, ha, hb;", !(std::bit_cast<_Float16>(half_a(in)) == std::bit_cast<_Float16>(half_b(in)))),
       ROW("fma.rn.f64 d, da, db, dc;", std::fma(in.da, in.db, in.dc)),
       ROW("div.rn.f64 d, da, db;", in.da / in.db),
       ROW("max.f64 d, da, db;", std::isnan(in.da)                                           ? in.db

@@ -76,6 +76,11 @@ TEST(Parser, DebugDirectivesGo) {
   EXPECT_EQ(module.kernels[0].max_threads, 256U);
 }
 
+TEST(Parser, DirectivesMayTouch) {
+  const Kernel kernel = parse_kernel("{.reg.b16 low,high;\n mov.b32 {low,high}, 5;}");
+  EXPECT_EQ(kernel.registers.size(), 2U);
+}
+
 TEST(Parser, OperandForms) {
   const Kernel kernel = parse_kernel(R"(
     .reg .pred %p<3>; .reg .b32 %r<4>; .reg .b64 %rd<2>; .reg .f64 %fd<1>; .shared .align 4 .b8 buffer[64];

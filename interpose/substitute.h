@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cuda.h>
+
+#include "interpose/entry_table.h"
+
+namespace tensorpager {
+
+/// A question to cuGetProcAddress.
+struct Request {
+  const char* name;
+  int version;
+  cuuint64_t flags;
+};
+
+/// Notes which rows the real functions belong to. Before the first substitute().
+void index_real_functions(const RealFunctions& real) noexcept;
+
+/// Our exported function for a function of the real driver, where that has a hook; else `real` itself. `real` may be
+/// null.
+void* substitute(void* real, const Request& request) noexcept;
+
+/// How often the driver handed out a function of a hooked name that is none of its exported ones, so that calls of it
+/// are missed.
+unsigned long missed_functions() noexcept;
+
+}  // namespace tensorpager

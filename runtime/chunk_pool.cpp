@@ -1,0 +1,122 @@
+#include "runtime/chunk_pool.h"
+
+#include "runtime/driver.h"
+
+namespace tensorpager {
+
+void ChunkPool::take(Chunk& chunk) noexcept {
+  List& list = chunk.mapped == kNoGranule ? unmapped_ : idle_;
+  list.erase(List::s_iterator_to(chunk));
+  ++in_hand_;
+}
+
+Chunk* ChunkPool::take_unmapped() noexcept {
+  if (unmapped_.empty()) return nullptr;
+  Chunk& chunk = unmapped_.front();
+  take(chunk);
+  return &chunk;
+}
+
+Chunk* ChunkPool::take_idle() noexcept {
+  if (idle_.empty()) return nullptr;
+  Chunk& chunk = idle_.front();
+  take(chunk);
+  return &chunk;
+}
+
+Chunk* ChunkPool::take_new() {
+  Chunk* chunk = nullptr;
+  if (vacant_.empty()) {
+    chunk = &chunks_.emplace_back();
+  } else {
+    chunk = vacant_.back();
+    vacant_.pop_back();
+  }
+  ++count_;
+  ++in_hand_;
+  return chunk;
+}
+
+void ChunkPool::disown(Chunk& chunk) noexcept {
+  chunk.owner = kNoGranule;
+  ++in_hand_;
+}
+
+void ChunkPool::assigned(Chunk& chunk) noexcept {
+  chunk.owner = chunk.mapped;
+  chunk.ready.clear();
+  --in_hand_;
+}
+
+void ChunkPool::put_back(Chunk& chunk) noexcept {
+  --in_hand_;
+  freed(chunk);
+}
+
+void ChunkPool::freed(Chunk& chunk) noexcept {
+  chunk.owner = kNoGranule;
+  (chunk.mapped == kNoGranule ? unmapped_ : idle_).push_back(chunk);
+}
+
+void ChunkPool::removed(Chunk& chunk) noexcept {
+  --in_hand_;
+  --count_;
+  chunk.handle = 0;
+  chunk.ready.clear();
+  vacant_.push_back(&chunk);
+}
+
+ChunkDriver::ChunkDriver(CUdevice device, const Arena& arena) noexcept : arena_(arena) {
+  properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties_.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
+  access_.location = properties_.location;
+  access_.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+}
+
+CUresult ChunkDriver::create(Chunk& chunk) const noexcept {
+  return driver().cuMemCreate(&chunk.handle, arena_.granularity(), &properties_, 0);
+}
+
+CUresult ChunkDriver::release(Chunk& chunk) const noexcept {
+  return driver().cuMemRelease(chunk.handle);
+}
+
+namespace {
+
+// Calls `visit(first, count)` for each run of neighbouring granules.
+template <class Visit>
+CUresult for_each_run(std::span<const GranuleIndex> granules, Visit visit) {
+  for (std::size_t begin = 0; begin < granules.size();) {
+    std::size_t end = begin + 1;
+    while (end < granules.size() && granules[end] == granules[end - 1] + 1) ++end;
+    if (const CUresult result = visit(granules[begin], end - begin); result != CUDA_SUCCESS) return result;
+    begin = end;
+  }
+  return CUDA_SUCCESS;
+}
+
+}  // namespace
+
+CUresult ChunkDriver::map(std::span<Chunk* const> chunks, std::span<const GranuleIndex> granules) const noexcept {
+  std::size_t mapped = 0;
+  CUresult result = CUDA_SUCCESS;
+  while (mapped < chunks.size() && result == CUDA_SUCCESS) {
+    result = driver().cuMemMap(arena_.address(granules[mapped]), arena_.granularity(), 0, chunks[mapped]->handle, 0);
+    if (result == CUDA_SUCCESS) ++mapped;
+  }
+  if (result == CUDA_SUCCESS) {
+    result = for_each_run(granules, [this](GranuleIndex first, std::size_t count) {
+      return driver().cuMemSetAccess(arena_.address(first), count * arena_.granularity(), &access_, 1);
+    });
+  }
+  if (result != CUDA_SUCCESS) unmap(granules.first(mapped));
+  return result;
+}
+
+CUresult ChunkDriver::unmap(std::span<const GranuleIndex> granules) const noexcept {
+  return for_each_run(granules, [this](GranuleIndex first, std::size_t count) {
+    return driver().cuMemUnmap(arena_.address(first), count * arena_.granularity());
+  });
+}
+
+}  // namespace tensorpager

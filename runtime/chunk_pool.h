@@ -1,0 +1,88 @@
+#pragma once
+
+// The physical pieces of device memory, and the driver calls that create, map and release them.
+//
+// A chunk has an `owner`, the granule whose bytes it holds, and `mapped`, the granule where the driver has it. A chunk
+// without owner may be overwritten after `ready`. Freed memory keeps its mapping, so that a loop that fits maps
+// nothing.
+//
+// Threads: bookkeeping under the pager's mutex; the functions of ChunkDriver make driver calls and need no lock.
+
+#include <cuda.h>
+
+#include <boost/intrusive/list.hpp>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include "runtime/arena.h"
+#include "runtime/stream_table.h"
+
+namespace tensorpager {
+
+struct Chunk : boost::intrusive::list_base_hook<> {
+  CUmemGenericAllocationHandle handle = 0;
+  GranuleIndex owner = kNoGranule;
+  GranuleIndex mapped = kNoGranule;
+  Points ready;  ///< after these the chunk may be overwritten; of interest while it has no owner
+};
+
+class ChunkPool {
+ public:
+  /// Chunks that exist or are being created.
+  std::size_t count() const noexcept { return count_; }
+  std::size_t owned() const noexcept { return count_ - idle_.size() - unmapped_.size() - in_hand_; }
+
+  /// Takes a given chunk without owner out of the pool, to be assigned.
+  void take(Chunk& chunk) noexcept;
+  /// An unmapped one, else nullptr.
+  Chunk* take_unmapped() noexcept;
+  /// The one without owner whose mapping has been of no use for longest, else nullptr.
+  Chunk* take_idle() noexcept;
+  /// A chunk that is still to be created.
+  Chunk* take_new();
+
+  std::size_t unmapped() const noexcept { return unmapped_.size(); }
+  std::size_t idle() const noexcept { return idle_.size(); }
+
+  /// An owned chunk changes hands: its owner was copied out.
+  void disown(Chunk& chunk) noexcept;
+  /// The chunk in hand has an owner now.
+  void assigned(Chunk& chunk) noexcept;
+  /// The chunk in hand goes back without owner.
+  void put_back(Chunk& chunk) noexcept;
+  /// The owner was freed.
+  void freed(Chunk& chunk) noexcept;
+  /// The chunk in hand no longer exists.
+  void removed(Chunk& chunk) noexcept;
+
+ private:
+  using List = boost::intrusive::list<Chunk>;
+
+  std::deque<Chunk> chunks_;
+  std::vector<Chunk*> vacant_;  // records of chunks that were released
+  List idle_;                   // no owner, mapped; longest first
+  List unmapped_;               // no owner, not mapped
+  std::size_t count_ = 0;
+  std::size_t in_hand_ = 0;
+};
+
+/// Driver calls on chunks of one device.
+class ChunkDriver {
+ public:
+  ChunkDriver(CUdevice device, const Arena& arena) noexcept;
+
+  CUresult create(Chunk& chunk) const noexcept;
+  CUresult release(Chunk& chunk) const noexcept;
+  /// Maps the chunks at the granules, one to one, and grants access, in one call for each run of neighbours. On failure
+  /// nothing stays mapped.
+  CUresult map(std::span<Chunk* const> chunks, std::span<const GranuleIndex> granules) const noexcept;
+  CUresult unmap(std::span<const GranuleIndex> granules) const noexcept;
+
+ private:
+  const Arena& arena_;
+  CUmemAllocationProp properties_{};
+  CUmemAccessDesc access_{};
+};
+
+}  // namespace tensorpager

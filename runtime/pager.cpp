@@ -1,0 +1,191 @@
+#include "runtime/pager.h"
+
+#include <algorithm>
+
+#include "runtime/driver.h"
+#include "runtime/log.h"
+#include "runtime/statistics.h"
+
+namespace tensorpager {
+namespace {
+
+// Addresses are cheap, and a job whose sizes never repeat needs many; the arena cuts this to what its tables bear.
+constexpr std::size_t kArenaPerDeviceByte = 64;
+
+std::chrono::milliseconds victim_wait(const Settings& settings) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(settings.victim_wait);
+}
+
+std::size_t budget_limit(const DeviceFacts& facts, const Settings& settings) {
+  if (!settings.budget) return facts.total;
+  const std::size_t limit = settings.budget->of(facts.total);
+  if (limit <= facts.total) return limit;
+  TENSORPAGER_LOG(warn, "budget", "budget {:.1f} GiB exceeds the GPU's {:.1f} GiB. Going on with those",
+                  static_cast<double>(limit) / (1 << 30), static_cast<double>(facts.total) / (1 << 30));
+  return facts.total;
+}
+
+std::size_t host_capacity(const Settings& settings) {
+  const std::size_t half = default_host_capacity();
+  return settings.host_budget ? settings.host_budget->of(half * 2) : half;
+}
+
+std::size_t min_block(const DeviceFacts& facts, const Settings& settings) {
+  return settings.min_block > 0 ? settings.min_block : facts.granularity;
+}
+
+}  // namespace
+
+tl::expected<DeviceFacts, CUresult> ask_device() {
+  DeviceFacts facts;
+  if (driver().cuCtxGetCurrent(&facts.context) != CUDA_SUCCESS || facts.context == nullptr) {
+    return tl::unexpected(CUDA_ERROR_INVALID_CONTEXT);
+  }
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  std::size_t free = 0;
+  CUresult result = driver().cuCtxGetDevice(&facts.device);
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {facts.device}};
+  if (result == CUDA_SUCCESS) {
+    result = driver().cuMemGetAllocationGranularity(&facts.granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
+  }
+  if (result == CUDA_SUCCESS) result = driver().cuMemGetInfo_v2(&free, &facts.total);
+  if (result == CUDA_SUCCESS) result = driver().cuDeviceGetDefaultMemPool(&facts.default_pool, facts.device);
+  if (result != CUDA_SUCCESS) return tl::unexpected(result);
+  facts.used = facts.total - free;
+  return facts;
+}
+
+Pager::Pager(const DeviceFacts& facts, const Settings& settings, std::unique_ptr<Arena> arena)
+    : facts_(facts),
+      streams_(victim_wait(settings)),
+      state_{},
+      chunks_(facts.device, *arena),
+      engine_(state_, streams_, chunks_, facts.context, victim_wait(settings)),
+      allocator_(state_, streams_, min_block(facts, settings)) {
+  state_.arena = std::move(arena);
+  state_.budget = {.limit = budget_limit(facts, settings),
+                   .measured_fixed = facts.used,
+                   .reserve = settings.driver_reserve,
+                   .granularity = facts.granularity};
+}
+
+CUresult Pager::open(const Settings& settings) {
+  state_.host = HostPool::create(host_capacity(settings));
+  if (!state_.host) return CUDA_ERROR_OUT_OF_MEMORY;
+  statistics().budget.set(state_.budget.limit);
+  statistics().granularity.set(facts_.granularity);
+  state_.note_levels();
+  return engine_.open();
+}
+
+tl::expected<std::unique_ptr<Pager>, CUresult> Pager::attach(const DeviceFacts& facts, const Settings& settings) {
+  auto arena = Arena::reserve(facts.total * kArenaPerDeviceByte, facts.granularity);
+  if (!arena) return tl::unexpected(arena.error());
+  std::unique_ptr<Pager> pager(new Pager(facts, settings, std::move(*arena)));
+  if (const CUresult result = pager->open(settings); result != CUDA_SUCCESS) return tl::unexpected(result);
+  TENSORPAGER_LOG(
+      info, "budget", "{:.1f} MiB, of which {:.1f} MiB are fixed cost (context and code {:.1f}, reserve {:.1f})",
+      static_cast<double>(pager->state_.budget.limit) / (1 << 20),
+      static_cast<double>(pager->state_.budget.fixed()) / (1 << 20), static_cast<double>(facts.used) / (1 << 20),
+      static_cast<double>(settings.driver_reserve) / (1 << 20));
+  return pager;
+}
+
+std::size_t Pager::budget() {
+  const std::lock_guard lock(state_.mutex);
+  return state_.budget.limit;
+}
+
+bool Pager::capturing(CUstream stream) const noexcept {
+  if (captures_.load(std::memory_order_relaxed) == 0) return false;
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
+CUresult Pager::run(Op op, StreamRef stream, Forward forward) {
+  op.stream = streams_.find(stream);
+  op.index = streams_.take_index(op.stream);
+  op.capturing = capturing(streams_.handle(op.stream));
+  op.keeps_addresses = op.keeps_addresses || op.capturing;
+  return engine_.run(op, forward);
+}
+
+bool Pager::scan(CUfunction function, void** params, void** extra, Words& out) {
+  if (kernels_.scan(function, params, extra, *state_.arena, out)) return true;
+  TENSORPAGER_LOG(warn, "operands",
+                  "the driver does not tell a kernel's parameters; every tensor is kept resident for it");
+  return false;
+}
+
+CUresult Pager::pin_launch(CUfunction function, void** params, void** extra, Forward forward) {
+  Words words;
+  Op op{.kind = OpKind::graph_launch,
+        .stream = 0,
+        .index = 0,
+        .operands = {},
+        .keeps_addresses = true,
+        .capturing = true};
+  op.all_tensors = !scan(function, params, extra, words);
+  op.operands = {words.data(), words.size()};
+  return engine_.run(op, forward);
+}
+
+CUresult Pager::launch(CUfunction function, void** params, void** extra, StreamRef stream, Forward forward) {
+  Words words;
+  const bool first = !kernels_.known(function);
+  const bool scanned = scan(function, params, extra, words);
+  const Op op{.kind = OpKind::launch,
+              .stream = 0,
+              .index = 0,
+              .operands = {words.data(), words.size()},
+              .all_tensors = !scanned};
+  // With lazy loading a kernel's code comes to the device at its first launch.
+  const auto measured = [&] { return measure_code(forward); };
+  return first ? run(op, stream, measured) : run(op, stream, forward);
+}
+
+CUresult Pager::submit(OpKind kind, std::span<const CUdeviceptr> addresses, StreamRef stream, bool keeps_addresses,
+                       Forward forward) {
+  const Op op{.kind = kind, .stream = 0, .index = 0, .operands = addresses, .keeps_addresses = keeps_addresses};
+  return run(op, stream, forward);
+}
+
+bool Pager::admit_passed_through(std::size_t bytes) {
+  if (!engine_.make_room(state_.budget.round_up(bytes))) {
+    statistics().refused_allocs.add();
+    TENSORPAGER_LOG(warn, "budget", "out of memory: {} MiB outside the pager do not fit the budget. Raise budget",
+                    bytes >> 20);
+    return false;
+  }
+  const std::lock_guard lock(state_.mutex);
+  state_.budget.pass_through(bytes);
+  state_.note_levels();
+  return true;
+}
+
+void Pager::passed_through_freed(std::size_t bytes) {
+  const std::lock_guard lock(state_.mutex);
+  state_.budget.passed_through_freed(bytes);
+}
+
+CUresult Pager::measure_code(Forward forward) {
+  std::size_t before = 0;
+  std::size_t after = 0;
+  std::size_t total = 0;
+  const bool measured = driver().cuMemGetInfo_v2(&before, &total) == CUDA_SUCCESS;
+  const CUresult result = forward();
+  if (!measured || driver().cuMemGetInfo_v2(&after, &total) != CUDA_SUCCESS || after >= before) return result;
+  {
+    const std::lock_guard lock(state_.mutex);
+    state_.budget.measured_fixed += before - after;
+    state_.note_levels();
+  }
+  if (!engine_.make_room(0)) {
+    TENSORPAGER_LOG(warn, "budget", "code took {} KiB and nothing could be given back for it: the budget is exceeded",
+                    (before - after) >> 10);
+  }
+  return result;
+}
+
+}  // namespace tensorpager

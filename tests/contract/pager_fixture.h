@@ -1,0 +1,50 @@
+#pragma once
+
+#include <memory>
+
+#include "runtime/statistics.h"
+#include "tests/contract/job.h"
+
+namespace tensorpager::test {
+
+/// A pager on the simulated device (profile test: 64 KiB granules) with room for `chunks` chunks.
+class PagerTest : public testing::Test {
+ protected:
+  static constexpr std::size_t kGrain = 64 << 10;
+
+  void SetUp() override { sim_ = &SimDriver::open(); }
+
+  static Settings settings(const DeviceFacts& facts, std::size_t chunks, std::size_t host_bytes) {
+    OptionSources sources;
+    sources.default_file = "";
+    Settings settings = read_settings(sources).settings;
+    settings.driver_reserve = 0;
+    settings.budget = Amount{facts.used + chunks * facts.granularity, 0};
+    settings.host_budget = Amount{host_bytes, 0};
+    settings.victim_wait = std::chrono::seconds(2);
+    return settings;
+  }
+
+  /// Pagers are never destroyed in the product; here each test leaves its own behind, with its chunks.
+  Pager& attach(std::size_t chunks, std::size_t host_bytes = 64 << 20) {
+    const auto facts = ask_device();
+    EXPECT_TRUE(facts.has_value());
+    auto pager = Pager::attach(*facts, settings(*facts, chunks, host_bytes));
+    EXPECT_TRUE(pager.has_value());
+    facts_ = *facts;
+    limit_ = facts->used + chunks * facts->granularity;
+    return *pager->release();
+  }
+
+  std::size_t used_now() const {
+    std::size_t free = 0, total = 0;
+    EXPECT_EQ(sim_->cuMemGetInfo_v2(&free, &total), CUDA_SUCCESS);
+    return total - free;
+  }
+
+  const SimDriver* sim_ = nullptr;
+  DeviceFacts facts_;
+  std::size_t limit_ = 0;
+};
+
+}  // namespace tensorpager::test
