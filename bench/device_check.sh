@@ -50,34 +50,30 @@ check() {
   fi
 }
 
-# same_bits NAME [VARIABLE=value...]: ten steps as the environment says have the bits of ten steps without the library.
+# same_bits NAME [VARIABLE=value...]: ten steps in that environment have the bits of ten steps without the library.
 same_bits() {
   local name=$1
   shift
-  env "$@" "$trainer" --steps 10 --quiet --json "$logs/$name.json"
-  python3 bench/same_bits.py "$logs/plain.json" "$logs/$name.json"
+  check "$name" 60 python3 bench/same_bits.py "$logs/plain.json" "$logs/$name.json" \
+      env "$@" "$trainer" --steps 10 --quiet --json "$logs/$name.json"
 }
 
-harmless() {
-  local command
-  for command in true "bash -c :" "python3 -c pass" "git --version"; do
-    # shellcheck disable=SC2086 # words of a command
-    LD_PRELOAD=$library $command >/dev/null
-  done
-}
-
-export -f same_bits harmless
-export trainer logs library
 runtime_test=$build_dir/tests/simgpu/cudart/tests/cudart_runtime_program
 
 echo "device_check: $device_words"
 check plain 60 "$trainer" --steps 10 --quiet --json "$logs/plain.json"
 check runtime_calls 60 "$runtime_test"
-check harmless 30 bash -c 'set -e; harmless'
-check disabled 60 bash -c 'set -e; same_bits disabled LD_PRELOAD="$library" TENSORPAGER_DISABLE=1'
-check observe 60 bash -c 'set -e; same_bits observe LD_PRELOAD="$library"'
+check harmless_true 10 env LD_PRELOAD="$library" true
+check harmless_bash 10 env LD_PRELOAD="$library" bash -c :
+check harmless_git 10 env LD_PRELOAD="$library" git --version
+check harmless_python 10 env LD_PRELOAD="$library" python3 -c pass
+same_bits disabled LD_PRELOAD="$library" TENSORPAGER_DISABLE=1
+same_bits observe LD_PRELOAD="$library"
 check runtime_calls_preloaded 60 env LD_PRELOAD="$library" "$runtime_test"
 check launcher 60 "$build_dir/bin/tensorpager" run --policy observe -- "$trainer" --steps 3 --quiet
 check demo 300 bench/demo.sh --no-build --device gpu ${json:+--json "$json"}
+if half=$(python3 bench/demo_table.py budget "$build_dir/bench/demo" 50 2>/dev/null); then
+  same_bits budget_preloaded LD_PRELOAD="$library" TENSORPAGER_BUDGET="${half}B"
+fi
 sed -n '/^Fixed cost/,$p' "$logs/demo.log"
 exit "$status"
