@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <ranges>
 
 #include "runtime/driver.h"
 
 namespace tensorpager {
+
+static_assert(std::is_trivially_destructible_v<Granule>, "the table is zeroed memory");
+
 namespace {
 
 // Far from host addresses and with upper bits that floats, halves and small integers seldom have; the driver may choose
@@ -21,7 +25,9 @@ tl::expected<std::unique_ptr<Arena>, CUresult> Arena::reserve(std::size_t bytes,
   CUresult result = driver().cuMemAddressReserve(&base, wanted, granularity, kPreferredBase, 0);
   if (result != CUDA_SUCCESS) result = driver().cuMemAddressReserve(&base, wanted, granularity, 0, 0);
   if (result != CUDA_SUCCESS) return tl::unexpected(result);
-  return std::unique_ptr<Arena>(new Arena(base, wanted, granularity));
+  std::unique_ptr<Arena> arena(new Arena(base, wanted, granularity));
+  if (arena->granules_ == nullptr) return tl::unexpected(CUDA_ERROR_OUT_OF_MEMORY);
+  return arena;
 }
 
 Arena::Arena(CUdeviceptr base, std::size_t bytes, std::size_t granularity)
@@ -29,7 +35,8 @@ Arena::Arena(CUdeviceptr base, std::size_t bytes, std::size_t granularity)
       bytes_(bytes),
       granularity_(granularity),
       shift_(static_cast<unsigned>(std::countr_zero(granularity))),
-      granules_(bytes / granularity) {}
+      granules_(static_cast<Granule*>(std::calloc(bytes / granularity, sizeof(Granule))),
+                [](Granule* table) { std::free(table); }) {}
 
 GranuleIndex Arena::take_same_size(std::uint32_t count, StreamId stream) {
   const auto entry = given_back_.find(count);
@@ -73,7 +80,7 @@ GranuleIndex Arena::take_joined(std::uint32_t count) {
 
 GranuleIndex Arena::take(std::uint32_t count, StreamId stream) {
   if (const GranuleIndex first = take_same_size(count, stream); first != kNoGranule) return first;
-  if (granules_.size() - fresh_ >= count) {
+  if ((bytes_ >> shift_) - fresh_ >= count) {
     const GranuleIndex first = fresh_;
     fresh_ += count;
     return first;

@@ -73,7 +73,7 @@ class Arena {
   const std::size_t bytes_;
   const std::size_t granularity_;
   const unsigned shift_;
-  std::vector<Granule> granules_;
+  const std::unique_ptr<Granule[], void (*)(Granule*)> granules_;  // pages of it that are never touched take no memory
   GranuleIndex fresh_ = 0;
   std::unordered_map<std::uint32_t, std::vector<Run>> given_back_;  // by size, oldest first
 };

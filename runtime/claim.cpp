@@ -3,6 +3,12 @@
 #include <algorithm>
 
 namespace tensorpager {
+
+std::size_t host_footprint(const PagerState& state, const Tensor& tensor, std::uint32_t granule) {
+  if (!tensor.touched) return 0;  // nothing to keep
+  return HostPool::footprint(tensor.granule_bytes(granule, state.arena->granularity()));
+}
+
 namespace {
 
 struct Victim {
@@ -32,17 +38,17 @@ std::vector<Victim> find_victims(PagerState& state, std::span<Tensor* const> spa
   return victims;
 }
 
-std::size_t host_bytes_for(const PagerState& state, const std::vector<Victim>& victims) {
-  std::size_t bytes = 0;
-  for (const Victim& victim : victims) {
-    if (victim.tensor->touched) bytes += victim.tensor->granule_bytes(victim.granule, state.arena->granularity());
-  }
-  return bytes;
-}
-
-bool host_has_room(PagerState& state, StreamTable& streams, std::size_t bytes) {
-  if (state.host_bytes + bytes > state.host->capacity()) state.drain_retiring(streams);
-  return state.host_bytes + bytes <= state.host->capacity();
+/// Drops the victims that the host has no room for. False: it has room for none.
+bool fit_into_host(PagerState& state, StreamTable& streams, std::vector<Victim>& victims) {
+  state.drain_retiring(streams);
+  std::size_t bytes = state.host_bytes;
+  const auto end = std::ranges::find_if(victims, [&](const Victim& victim) {
+    bytes += host_footprint(state, *victim.tensor, victim.granule);
+    return bytes > state.host->usable();
+  });
+  const bool none = end == victims.begin() && !victims.empty();
+  victims.erase(end, victims.end());
+  return !none;
 }
 
 // The chunk leaves its place: from now on the granule has nothing mapped, and nothing may be mapped there until it is
@@ -55,14 +61,15 @@ void detach(PagerState& state, Move& move) {
   granule.leaving = true;
 }
 
-void take_victim(PagerState& state, const Victim& victim, GranuleIndex to, Claim& out) {
+void take_victim(PagerState& state, const Victim& victim, Move move, Claim& out) {
   Tensor& tensor = *victim.tensor;
-  Move move{.to = to, .victim = &tensor, .victim_granule = victim.granule};
+  move.victim = &tensor;
+  move.victim_granule = victim.granule;
   move.chunk = (*state.arena)[tensor.first + victim.granule].chunk;
   state.chunks.disown(*move.chunk);
   detach(state, move);
   ++tensor.missing;
-  if (tensor.touched) state.host_bytes += tensor.granule_bytes(victim.granule, state.arena->granularity());
+  state.host_bytes += host_footprint(state, tensor, victim.granule);
   if (std::ranges::find(out.victims, &tensor) == out.victims.end()) {
     out.victims.push_back(&tensor);
     ++tensor.transit;
@@ -75,26 +82,20 @@ std::size_t may_create(const PagerState& state) {
   return capacity > state.chunks.count() ? capacity - state.chunks.count() : 0;
 }
 
-/// Granules that the chunk already mapped there can serve are moved at once; the others are returned.
-std::vector<GranuleIndex> split_missing(PagerState& state, std::span<Tensor* const> targets,
-                                        std::vector<Move>& in_place) {
-  std::vector<GranuleIndex> elsewhere;
-  for (const Tensor* tensor : targets) {
+/// The missing granules: those that the chunk already mapped there can serve, and, returned, the others.
+std::vector<Move> split_missing(PagerState& state, std::span<Tensor* const> targets, std::vector<Move>& in_place) {
+  std::vector<Move> elsewhere;
+  for (Tensor* tensor : targets) {
     for (GranuleIndex granule = tensor->first; granule < tensor->first + tensor->granules; ++granule) {
       if (state.resident(granule)) continue;
       Chunk* const chunk = (*state.arena)[granule].chunk;
-      if (chunk != nullptr) {
-        in_place.push_back({.chunk = chunk, .to = granule});
-      } else {
-        elsewhere.push_back(granule);
-      }
+      (chunk != nullptr ? in_place : elsewhere).push_back({.chunk = chunk, .to = granule, .target = tensor});
     }
   }
   return elsewhere;
 }
 
-Move take_free(PagerState& state, GranuleIndex to) {
-  Move move{.to = to};
+Move take_free(PagerState& state, Move move) {
   move.chunk = state.chunks.take_unmapped();
   if (move.chunk == nullptr && may_create(state) > 0) {
     move.chunk = state.chunks.take_new();
@@ -107,29 +108,33 @@ Move take_free(PagerState& state, GranuleIndex to) {
 
 }  // namespace
 
-ClaimResult claim_for(PagerState& state, StreamTable& streams, std::span<Tensor* const> targets, Claim& out) {
-  const std::vector<GranuleIndex> elsewhere = split_missing(state, targets, out.moves);
-  const std::size_t idle = state.chunks.idle() - out.moves.size();
+ClaimResult claim_for(PagerState& state, StreamTable& streams, std::span<Tensor* const> targets,
+                      std::span<Tensor* const> spared, Claim& out) {
+  std::vector<Move> in_place;
+  const std::vector<Move> elsewhere = split_missing(state, targets, in_place);
+  const std::size_t idle = state.chunks.idle() - in_place.size();
   const std::size_t free = std::min(elsewhere.size(), state.chunks.unmapped() + may_create(state) + idle);
-  const std::vector<Victim> victims = find_victims(state, targets, elsewhere.size() - free);
-  if (free + victims.size() < elsewhere.size()) return out.moves.clear(), ClaimResult::wait;
-  if (!host_has_room(state, streams, host_bytes_for(state, victims))) return out.moves.clear(), ClaimResult::host_full;
+  std::vector<Victim> victims = find_victims(state, spared, elsewhere.size() - free);
+  if (free + victims.size() < elsewhere.size()) return ClaimResult::wait;
+  if (!fit_into_host(state, streams, victims) && in_place.empty() && free == 0) return ClaimResult::host_full;
 
-  for (const Move& move : out.moves) state.chunks.take(*move.chunk);
+  for (const Move& move : in_place) state.chunks.take(*move.chunk);
+  out.moves = std::move(in_place);
   for (std::size_t i = 0; i < free; ++i) out.moves.push_back(take_free(state, elsewhere[i]));
   for (std::size_t i = 0; i < victims.size(); ++i) take_victim(state, victims[i], elsewhere[free + i], out);
-  for (Tensor* target : targets) {
-    out.targets.push_back(target);
-    ++target->transit;
+  for (const Move& move : out.moves) {
+    if (std::ranges::find(out.targets, move.target) != out.targets.end()) continue;
+    out.targets.push_back(move.target);
+    ++move.target->transit;
   }
   return ClaimResult::made;
 }
 
 ClaimResult claim_release(PagerState& state, StreamTable& streams, std::size_t count, Claim& out) {
   const std::size_t free = std::min(count, state.chunks.unmapped() + state.chunks.idle());
-  const std::vector<Victim> victims = find_victims(state, {}, count - free);
+  std::vector<Victim> victims = find_victims(state, {}, count - free);
   if (free + victims.size() < count) return ClaimResult::wait;
-  if (!host_has_room(state, streams, host_bytes_for(state, victims))) return ClaimResult::host_full;
+  if (!fit_into_host(state, streams, victims) && free == 0) return ClaimResult::host_full;
   for (std::size_t i = 0; i < free; ++i) {
     Move move;
     move.chunk = state.chunks.take_unmapped();
@@ -137,7 +142,7 @@ ClaimResult claim_release(PagerState& state, StreamTable& streams, std::size_t c
     detach(state, move);
     out.moves.push_back(move);
   }
-  for (const Victim& victim : victims) take_victim(state, victim, kNoGranule, out);
+  for (const Victim& victim : victims) take_victim(state, victim, {}, out);
   return ClaimResult::made;
 }
 

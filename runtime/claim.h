@@ -16,8 +16,11 @@ struct Move {
   GranuleIndex to = kNoGranule;    ///< kNoGranule: the chunk is given back to the driver
   GranuleIndex from = kNoGranule;  ///< where the driver has it mapped now, when that is another place
   bool create = false;             ///< the chunk is still to be created
+  Tensor* target = nullptr;        ///< who owns `to`
   Tensor* victim = nullptr;        ///< whose bytes it holds; null: nobody's
   std::uint32_t victim_granule = 0;
+
+  std::uint32_t target_granule() const noexcept { return to - target->first; }
 };
 
 struct Claim {
@@ -32,9 +35,14 @@ enum class ClaimResult {
   host_full,  ///< no host memory for what would be evicted; some may come when copies are done
 };
 
-/// For all missing granules of the targets (in order of preference: the chunk that is mapped there and has no owner;
-/// one without owner and mapping; a new one; one without owner; the least recently used tensors' ones).
-ClaimResult claim_for(PagerState& state, StreamTable& streams, std::span<Tensor* const> targets, Claim& out);
+/// Host memory that an eviction of the granule takes.
+std::size_t host_footprint(const PagerState& state, const Tensor& tensor, std::uint32_t granule);
+
+/// For the missing granules of the targets: all of them, or as many as the host has room for what must go (at least
+/// one; the caller, whose turn it is, then claims again). In order of preference: the chunk that is mapped there and
+/// has no owner; one without owner and mapping; a new one; one without owner; the least recently used tensors' ones).
+ClaimResult claim_for(PagerState& state, StreamTable& streams, std::span<Tensor* const> targets,
+                      std::span<Tensor* const> spared, Claim& out);
 
 /// `count` chunks that are to be given back to the driver.
 ClaimResult claim_release(PagerState& state, StreamTable& streams, std::size_t count, Claim& out);

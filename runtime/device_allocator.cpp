@@ -6,6 +6,12 @@
 #include "runtime/statistics.h"
 
 namespace tensorpager {
+namespace {
+
+// Host room that no tensor may count on: when all else is full, a granule goes out before another comes in.
+constexpr std::uint32_t kSwapGranules = 1;
+
+}  // namespace
 
 CUresult DeviceAllocator::refuse(std::size_t bytes) {
   statistics().refused_allocs.add();
@@ -15,13 +21,13 @@ CUresult DeviceAllocator::refuse(std::size_t bytes) {
       "out of memory: asked {} MiB; live {} MiB, room for {} MiB on the device and {} MiB on the host. Raise budget or "
       "host_budget",
       bytes >> 20, state_.live_granules * grain >> 20, state_.chunk_capacity() * grain >> 20,
-      state_.host->capacity() >> 20);
+      state_.host->usable() >> 20);
   return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
 bool DeviceAllocator::admits(std::uint32_t granules, bool fixed) const {
   if (fixed && state_.fixed_granules + granules > state_.chunk_capacity()) return false;
-  return state_.live_granules + granules <= state_.chunk_capacity() + state_.host_capacity_granules();
+  return state_.live_granules + granules + kSwapGranules <= state_.chunk_capacity() + state_.host_capacity_granules();
 }
 
 Tensor* DeviceAllocator::add_tensor(std::size_t bytes, StreamId stream, bool fixed) {

@@ -15,8 +15,7 @@ namespace tensorpager {
 namespace {
 
 constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
-// jemalloc pads large blocks by a page, and the ends of superblocks stay unused.
-constexpr std::size_t kOverheadPercent = 2;
+constexpr std::size_t kPage = 4096;
 
 std::size_t memory_available() {
   std::ifstream file("/proc/meminfo");
@@ -61,7 +60,7 @@ std::size_t default_host_capacity() noexcept {
 
 std::unique_ptr<HostPool> HostPool::create(std::size_t capacity) {
   // Never freed: jemalloc refers to the hooks as long as the process lives.
-  auto* superblocks = new HostSuperblocks(capacity + capacity / 100 * kOverheadPercent);
+  auto* superblocks = new HostSuperblocks(capacity);
   extent_hooks_t* hooks = superblocks->hooks();
   std::unique_ptr<HostPool> pool(new HostPool(capacity));
   std::size_t size = sizeof pool->arena_;
@@ -76,6 +75,10 @@ std::unique_ptr<HostPool> HostPool::create(std::size_t capacity) {
 }
 
 HostPool::~HostPool() = default;
+
+std::size_t HostPool::footprint(std::size_t bytes) noexcept {
+  return nallocx(bytes, 0) + kPage;
+}
 
 std::byte* HostPool::allocate(std::size_t bytes) noexcept {
   return static_cast<std::byte*>(mallocx(bytes, MALLOCX_ARENA(arena_) | MALLOCX_TCACHE_NONE));

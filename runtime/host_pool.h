@@ -28,9 +28,14 @@ class HostPool {
   std::byte* allocate(std::size_t bytes) noexcept;
   void release(std::byte* block, std::size_t bytes) noexcept;
 
-  std::size_t capacity() const noexcept { return capacity_; }
+  /// What a block of `bytes` takes of the capacity: its size class, and the page that jemalloc puts before it.
+  static std::size_t footprint(std::size_t bytes) noexcept;
+  /// Footprints that fit together; the rest is lost at the ends of superblocks.
+  std::size_t usable() const noexcept { return capacity_ / 100 * kUsablePercent; }
 
  private:
+  static constexpr std::size_t kUsablePercent = 98;
+
   explicit HostPool(std::size_t capacity) noexcept : capacity_(capacity) {}
 
   const std::size_t capacity_;

@@ -21,7 +21,7 @@ void PagerState::drain_retiring(StreamTable& streams) {
     streams.prune(block.busy);
     if (!block.busy.empty()) return false;
     host->release(block.data, block.bytes);
-    host_bytes -= block.bytes;
+    host_bytes -= HostPool::footprint(block.bytes);
     return true;
   });
 }

@@ -33,7 +33,7 @@ struct PagerState {
   std::size_t most_chunks = ~std::size_t{0};  ///< found out when the driver had no more memory
 
   std::unique_ptr<HostPool> host;
-  std::size_t host_bytes = 0;      ///< in blocks, the retiring ones included
+  std::size_t host_bytes = 0;      ///< footprints of all blocks, the retiring ones included
   std::deque<HostBlock> retiring;  ///< blocks that a copy still reads or writes
 
   std::list<int> line;  ///< ops that miss something, in the order of their coming
@@ -42,7 +42,9 @@ struct PagerState {
   std::size_t chunk_capacity() const noexcept {
     return std::min(budget.for_chunks() / arena->granularity(), most_chunks);
   }
-  std::size_t host_capacity_granules() const noexcept { return host->capacity() / arena->granularity(); }
+  std::size_t host_capacity_granules() const noexcept {
+    return host->usable() / HostPool::footprint(arena->granularity());
+  }
   bool resident(GranuleIndex granule) const noexcept {
     const Chunk* chunk = (*arena)[granule].chunk;
     return chunk != nullptr && chunk->owner == granule;

@@ -65,6 +65,10 @@ ResidencyEngine::Tensors ResidencyEngine::find_operands(const Op& op) {
   return found;
 }
 
+bool ResidencyEngine::all_resident(const Tensors& operands) {
+  return std::ranges::all_of(operands, [](const Tensor* t) { return t->missing == 0 && t->transit == 0; });
+}
+
 bool ResidencyEngine::others_move(const Tensors& operands) const {
   return std::ranges::any_of(operands, [this](const Tensor* tensor) {
     if (tensor->transit > 0) return true;
@@ -99,9 +103,24 @@ CUresult ResidencyEngine::refuse(const Op& op, std::size_t granules) {
   return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
+CUresult ResidencyEngine::time_out(const Op& op) {
+  statistics().refused_ops.add();
+  TENSORPAGER_LOG(
+      error, "budget",
+      "a {} (op {} of its stream) waited {} ms for other threads' tensors. It gets CUDA_ERROR_OUT_OF_MEMORY. "
+      "Raise budget, or victim_wait",
+      op_name(op.kind), op.index, victim_wait_.count());
+  return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
 // Some host memory comes back when the copies that use it are done.
 CUresult ResidencyEngine::wait_for_host_memory(Lock& lock) {
-  if (state_.retiring.empty()) return CUDA_ERROR_OUT_OF_MEMORY;
+  if (state_.retiring.empty()) {
+    TENSORPAGER_LOG(error, "budget",
+                    "the host has no room for what would be evicted: {} of {} MiB are taken. Raise host_budget",
+                    state_.host_bytes >> 20, state_.host->usable() >> 20);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   const Points busy = state_.retiring.front().busy;
   lock.unlock();
   const CUresult result = streams_.wait_host(busy);
@@ -109,9 +128,12 @@ CUresult ResidencyEngine::wait_for_host_memory(Lock& lock) {
   return result == CUDA_SUCCESS ? kAgain : result;
 }
 
-CUresult ResidencyEngine::claim_and_move(const Tensors& missing, Lock& lock) {
+CUresult ResidencyEngine::claim_and_move(const Tensors& operands, Lock& lock) {
+  Tensors missing;
+  std::ranges::copy_if(operands, std::back_inserter(missing), [](const Tensor* t) { return t->missing > 0; });
+  if (missing.empty()) return CUDA_SUCCESS;
   Claim claim;
-  switch (claim_for(state_, streams_, {missing.data(), missing.size()}, claim)) {
+  switch (claim_for(state_, streams_, {missing.data(), missing.size()}, {operands.data(), operands.size()}, claim)) {
     case ClaimResult::wait:
       return kAgain;
     case ClaimResult::host_full:
@@ -134,28 +156,27 @@ CUresult ResidencyEngine::claim_and_move(const Tensors& missing, Lock& lock) {
   return result;
 }
 
-// Entered with the lock held and something missing; returns with the lock held, everything resident and pinned, or an
-// error.
-CUresult ResidencyEngine::page_in(const Op& op, Tensors& operands, Lock& lock) {
-  const OwnCalls own(context_);
+// One attempt, under the lock: kAgain when others must act first, or when more is to be claimed.
+CUresult ResidencyEngine::try_page_in(const Op& op, const Tensors& operands, const Turn& turn, Lock& lock) {
+  const std::size_t needed = std::transform_reduce(operands.begin(), operands.end(), std::size_t{0}, std::plus<>{},
+                                                   [](const Tensor* t) { return t->fixed ? 0 : t->granules; });
+  if (needed + state_.fixed_granules > state_.chunk_capacity()) return refuse(op, needed);
+  if (!turn.mine() || others_move(operands)) return kAgain;
+  return claim_and_move(operands, lock);
+}
+
+CUresult ResidencyEngine::page_in(const Op& op, Tensors& operands) {
+  const OwnCalls own(context_);  // outlives the lock: it calls the driver when it ends
+  Lock lock(state_.mutex);
   const Turn turn(state_);
   const auto deadline = std::chrono::steady_clock::now() + victim_wait_;
   for (;;) {
     operands = find_operands(op);
-    const std::size_t needed = std::transform_reduce(operands.begin(), operands.end(), std::size_t{0}, std::plus<>{},
-                                                     [](const Tensor* t) { return t->fixed ? 0 : t->granules; });
-    if (needed + state_.fixed_granules > state_.chunk_capacity()) return refuse(op, needed);
-    Tensors missing;
-    std::ranges::copy_if(operands, std::back_inserter(missing), [](const Tensor* t) { return t->missing > 0; });
-    CUresult result = kAgain;
-    const bool free_to_move = turn.mine() && !others_move(operands);
-    if (free_to_move) {
-      if (missing.empty()) return CUDA_SUCCESS;
-      result = claim_and_move(missing, lock);
-      if (result == CUDA_SUCCESS) continue;
-      if (result != kAgain) return result;
-    }
-    if (std::chrono::steady_clock::now() >= deadline) return refuse(op, needed);
+    const CUresult result = try_page_in(op, operands, turn, lock);
+    if (result == CUDA_SUCCESS && all_resident(operands)) return pin(op, operands), CUDA_SUCCESS;
+    if (result != CUDA_SUCCESS && result != kAgain) return operands.clear(), result;
+    if (result == CUDA_SUCCESS) continue;
+    if (std::chrono::steady_clock::now() >= deadline) return operands.clear(), time_out(op);
     state_.changed.wait_for(lock, std::chrono::milliseconds(1));
   }
 }
@@ -169,15 +190,12 @@ CUresult ResidencyEngine::order(const Op& op, const Tensors& operands) {
 }
 
 CUresult ResidencyEngine::acquire(const Op& op, Tensors& operands) {
-  Lock lock(state_.mutex);
-  operands = find_operands(op);
-  const bool resident =
-      std::ranges::all_of(operands, [](const Tensor* t) { return t->missing == 0 && t->transit == 0; });
-  if (!resident) {
-    if (const CUresult result = page_in(op, operands, lock); result != CUDA_SUCCESS) return operands.clear(), result;
+  {
+    const Lock lock(state_.mutex);
+    operands = find_operands(op);
+    if (all_resident(operands)) return pin(op, operands), CUDA_SUCCESS;
   }
-  pin(op, operands);
-  return CUDA_SUCCESS;
+  return page_in(op, operands);
 }
 
 void ResidencyEngine::release(const Op& op, const Tensors& operands) {

@@ -44,12 +44,15 @@ class ResidencyEngine {
   CUresult acquire(const Op& op, Tensors& operands);
   void release(const Op& op, const Tensors& operands);
   Tensors find_operands(const Op& op);
+  static bool all_resident(const Tensors& operands);
   bool others_move(const Tensors& operands) const;
-  CUresult page_in(const Op& op, Tensors& operands, Lock& lock);
-  CUresult claim_and_move(const Tensors& missing, Lock& lock);
+  CUresult page_in(const Op& op, Tensors& operands);
+  CUresult try_page_in(const Op& op, const Tensors& operands, const Turn& turn, Lock& lock);
+  CUresult claim_and_move(const Tensors& operands, Lock& lock);
   CUresult wait_for_host_memory(Lock& lock);
   CUresult order(const Op& op, const Tensors& operands);
   CUresult refuse(const Op& op, std::size_t granules);
+  CUresult time_out(const Op& op);
   void pin(const Op& op, const Tensors& operands);
 
   PagerState& state_;

@@ -1,6 +1,7 @@
 #include "runtime/transfers.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "runtime/driver.h"
 #include "runtime/log.h"
@@ -28,11 +29,31 @@ CUresult Transfers::open() {
   return result != CUDA_SUCCESS ? result : open_stream(streams_, in_);
 }
 
+// Within the accounting there is room; but copies that are done may still hold some of it.
+std::byte* Transfers::host_memory(std::size_t bytes) {
+  for (;;) {
+    if (std::byte* memory = state_.host->allocate(bytes)) return memory;
+    Points busy;
+    {
+      const std::lock_guard lock(state_.mutex);
+      if (state_.retiring.empty()) return nullptr;
+      busy = state_.retiring.front().busy;
+    }
+    if (streams_.wait_host(busy) != CUDA_SUCCESS) return nullptr;
+    const std::lock_guard lock(state_.mutex);
+    state_.drain_retiring(streams_);
+  }
+}
+
 CUresult Transfers::copy_out_one(const Move& move, HostBlock& block) {
   Tensor& victim = *move.victim;
   block.bytes = victim.granule_bytes(move.victim_granule, state_.arena->granularity());
-  block.data = state_.host->allocate(block.bytes);
-  if (block.data == nullptr) return CUDA_ERROR_OUT_OF_MEMORY;
+  block.data = host_memory(block.bytes);
+  if (block.data == nullptr) {
+    TENSORPAGER_LOG(error, "host", "no host memory for {} KiB that would be evicted. Lower host_budget, or free memory",
+                    block.bytes >> 10);
+    return CUDA_ERROR_OUT_OF_MEMORY;
+  }
   CUresult result = streams_.order(out_, victim.last_use);
   if (result == CUDA_SUCCESS) result = streams_.order(out_, victim.ready);
   if (result != CUDA_SUCCESS) return result;
@@ -119,41 +140,39 @@ CUresult Transfers::hand_over(Claim& claim) {
   return CUDA_SUCCESS;
 }
 
-CUresult Transfers::load_tensor(Tensor& tensor, const Points& after) {
-  CUresult result = streams_.order(in_, after);
-  std::size_t loaded = 0;
-  for (std::uint32_t granule = 0; granule < tensor.host.size() && result == CUDA_SUCCESS; ++granule) {
-    HostBlock& block = tensor.host[granule];
-    if (block.data == nullptr) continue;
-    result = streams_.order(in_, block.busy);
-    if (result != CUDA_SUCCESS) break;
-    result = driver().cuMemcpyHtoDAsync_v2(state_.arena->address(tensor.first + granule), block.data, block.bytes,
-                                           streams_.handle(in_));
-    loaded += block.bytes;
-    statistics().loads.add();
-  }
-  statistics().bytes_loaded.add(loaded);
-  return result;
-}
-
+// What comes back is loaded on our stream, and everybody who uses the tensor waits for that; what was never written is
+// only waited for.
 CUresult Transfers::load(Claim& claim) {
-  for (Tensor* tensor : claim.targets) {
-    Points overwritable;
-    for (const Move& move : claim.moves) {
-      const bool ours = move.to >= tensor->first && move.to < tensor->first + tensor->granules;
-      if (move.to != kNoGranule && ours) merge(overwritable, move.chunk->ready);
-    }
-    if (!tensor->touched) {
-      merge(tensor->ready, overwritable);
+  std::vector<Move*> loads;
+  for (Move& move : claim.moves) {
+    if (move.target == nullptr) continue;
+    if (!move.target->touched) {
+      merge(move.target->ready, move.chunk->ready);
       continue;
     }
-    if (const CUresult result = load_tensor(*tensor, overwritable); result != CUDA_SUCCESS) return result;
-    const Point loaded = streams_.publish(in_);
-    merge(tensor->ready, loaded);
-    for (HostBlock& block : tensor->host) {
-      if (block.data != nullptr) merge(block.busy, loaded);
-    }
+    if (const CUresult result = load_granule(move); result != CUDA_SUCCESS) return result;
+    loads.push_back(&move);
   }
+  if (loads.empty()) return CUDA_SUCCESS;
+  const Point loaded = streams_.publish(in_);
+  for (Move* move : loads) {
+    merge(move->target->ready, loaded);
+    merge(move->target->host[move->target_granule()].busy, loaded);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult Transfers::load_granule(const Move& move) {
+  const HostBlock& block = move.target->host[move.target_granule()];
+  CUresult result = streams_.order(in_, move.chunk->ready);
+  if (result == CUDA_SUCCESS) result = streams_.order(in_, block.busy);
+  if (result == CUDA_SUCCESS) {
+    result =
+        driver().cuMemcpyHtoDAsync_v2(state_.arena->address(move.to), block.data, block.bytes, streams_.handle(in_));
+  }
+  if (result != CUDA_SUCCESS) return result;
+  statistics().loads.add();
+  statistics().bytes_loaded.add(block.bytes);
   return CUDA_SUCCESS;
 }
 
@@ -173,14 +192,18 @@ void Transfers::release_victims(Claim& claim) {
 void Transfers::commit(Claim& claim) {
   const std::lock_guard lock(state_.mutex);
   for (Move& move : claim.moves) {
-    move.to != kNoGranule ? state_.chunks.assigned(*move.chunk) : state_.chunks.removed(*move.chunk);
+    if (move.target == nullptr) {
+      state_.chunks.removed(*move.chunk);
+      continue;
+    }
+    state_.chunks.assigned(*move.chunk);
+    --move.target->missing;
+    if (move.target->touched) state_.retire(std::exchange(move.target->host[move.target_granule()], {}));
   }
   for (Tensor* tensor : claim.targets) {
-    tensor->missing = 0;
     --tensor->transit;
     streams_.prune(tensor->ready);
-    for (HostBlock& block : tensor->host) state_.retire(std::move(block));
-    tensor->host.clear();
+    if (tensor->missing == 0) tensor->host.clear();
   }
   release_victims(claim);
   state_.note_levels();
@@ -200,12 +223,8 @@ void Transfers::abandon(Claim& claim) {
       (*state_.arena)[move.from] = {move.victim, move.chunk, false};
       HostBlock unused;
       if (!move.victim->host.empty()) std::swap(unused, block_of(move));
-      if (move.victim->touched)
-        state_.host_bytes -= move.victim->granule_bytes(move.victim_granule, state_.arena->granularity());
-      if (unused.data != nullptr) {
-        state_.host_bytes += unused.bytes;
-        state_.retire(std::move(unused));
-      }
+      if (unused.data == nullptr) state_.host_bytes -= host_footprint(state_, *move.victim, move.victim_granule);
+      state_.retire(std::move(unused));
       state_.chunks.assigned(*move.chunk);
       --move.victim->missing;
     } else {
@@ -223,6 +242,7 @@ void Transfers::abandon(Claim& claim) {
 }
 
 CUresult Transfers::carry_out(Claim& claim) {
+  streams_.poll();  // so that host blocks whose copies are done can be used again
   CUresult result = copy_out(claim);
   if (result == CUDA_SUCCESS) result = create_missing(claim);
   if (result == CUDA_SUCCESS) result = hand_over(claim);

@@ -23,13 +23,14 @@ class Transfers {
   CUresult carry_out(Claim& claim);
 
  private:
+  std::byte* host_memory(std::size_t bytes);
   CUresult copy_out(Claim& claim);
   CUresult copy_out_one(const Move& move, HostBlock& block);
   CUresult hand_over(Claim& claim);
   CUresult create_missing(Claim& claim);
   CUresult give_back(Claim& claim);
   CUresult load(Claim& claim);
-  CUresult load_tensor(Tensor& tensor, const Points& after);
+  CUresult load_granule(const Move& move);
   void commit(Claim& claim);
   void abandon(Claim& claim);
   void release_victims(Claim& claim);

@@ -27,8 +27,9 @@ void survive(Pager& pager, std::string_view name, int nth, CUresult code) {
   {
     const FailingDriver failing(name, nth, code);
     run_pressed_job(job);
+    SCOPED_TRACE(failing.failed());
+    job.check_all();
   }
-  job.check_all();
   EXPECT_EQ(run_pressed_job(job), 0) << "after the failure all goes on";
   job.check_all();
 }

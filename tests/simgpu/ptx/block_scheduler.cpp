@@ -11,6 +11,7 @@ namespace simgpu::ptx {
 namespace {
 
 using simgpu_device::Thread;
+using simgpu_device::Wait;
 
 constexpr std::uint64_t kReservation = 16ULL << 30;
 constexpr std::uint64_t kPage = 4096;
@@ -49,6 +50,7 @@ bool BlockScheduler::begin(const Launch& launch) {
   if (!local_.resize(std::uint64_t{launch.local_bytes} * (steps ? threads_ : 1))) return false;
   stride_ = (launch.entry->thread_bytes + 7) / 8;
   if (steps && states_.size() < stride_ * threads_) states_.resize(stride_ * threads_);
+  waits_.resize(steps ? threads_ : 0);
   block_ = {};
   block_.parameters = reinterpret_cast<const std::uint8_t*>(launch.parameters);
   block_.shared = shared_.data();
@@ -92,6 +94,7 @@ void BlockScheduler::reset_threads() {
     fresh.z = i / dim[0] / dim[1];
     fresh.linear = i;
   }
+  std::fill(waits_.begin(), waits_.end(), Wait::kRunning);
 }
 
 void BlockScheduler::run_threads() {
@@ -105,18 +108,16 @@ void BlockScheduler::run_warp(std::uint32_t first, std::uint32_t end) {
   const auto step = launch_.entry->step_thread;
   do {
     for (std::uint32_t i = first; i < end; ++i)
-      if (Thread& lane = thread(i); lane.wait == simgpu_device::kRunning) step(&block_, &lane);
+      if (waits_[i] == Wait::kRunning) waits_[i] = step(&block_, &thread(i));
   } while (release_lanes(first, end));
 }
 
 /// Whether every lane that the leader names waits at the same yield or has ended.
 bool BlockScheduler::lanes_complete(std::uint32_t first, std::uint32_t end, const Thread& leader) {
   for (std::uint32_t i = first; i < end; ++i) {
-    const Thread& lane = thread(i);
     const bool named = ((leader.member_mask >> (i - first)) & 1) != 0;
-    if (named && lane.wait != simgpu_device::kDone &&
-        (lane.wait != simgpu_device::kWarp || lane.resume != leader.resume))
-      return false;
+    if (!named || waits_[i] == Wait::kDone) continue;
+    if (waits_[i] != Wait::kWarp || thread(i).resume != leader.resume) return false;
   }
   return true;
 }
@@ -128,8 +129,8 @@ bool BlockScheduler::release_lanes(std::uint32_t first, std::uint32_t end) {
   const Thread* leader = nullptr;
   bool leader_complete = false;
   for (std::uint32_t i = first; i < end; ++i) {
+    if (waits_[i] != Wait::kWarp) continue;
     const Thread& lane = thread(i);
-    if (lane.wait != simgpu_device::kWarp) continue;
     if (leader != nullptr && lane.resume == leader->resume && lane.member_mask == leader->member_mask) continue;
     const bool complete = lanes_complete(first, end, lane);
     const bool better = leader == nullptr || (complete && !leader_complete) ||
@@ -137,51 +138,64 @@ bool BlockScheduler::release_lanes(std::uint32_t first, std::uint32_t end) {
     if (better) leader = &lane, leader_complete = complete;
   }
   if (leader == nullptr) return false;
-  const auto resume = leader->resume;
-  const auto mask = leader->member_mask;
-  exchange_.arrived = 0;
+  exchange_ = {};
   for (std::uint32_t i = first; i < end; ++i) {
-    Thread& lane = thread(i);
-    const bool released = lane.wait == simgpu_device::kWarp && lane.resume == resume && lane.member_mask == mask;
-    exchange_.values[i - first] = released ? lane.deposit : 0;
-    if (!released) continue;
+    const Thread& lane = thread(i);
+    if (waits_[i] != Wait::kWarp || lane.resume != leader->resume || lane.member_mask != leader->member_mask) continue;
+    exchange_.values[i - first] = lane.deposit;
     exchange_.arrived |= 1U << (i - first);
-    lane.wait = simgpu_device::kRunning;
+    waits_[i] = Wait::kRunning;
   }
-  for (std::uint32_t i = end - first; i < kWarpLanes; ++i) exchange_.values[i] = 0;
   return true;
+}
+
+/// No thread can run. True: some thread can run again; false: all have ended.
+bool BlockScheduler::release_barriers() {
+  std::uint32_t ended = 0;
+  std::uint32_t plain = 0;
+  for (const Wait wait : waits_) {
+    ended += wait == Wait::kDone ? 1 : 0;
+    plain += wait == Wait::kBarrier ? 1 : 0;
+  }
+  if (ended == threads_) return false;
+  if (ended + plain < threads_) return release_named_barriers();
+  for (Wait& wait : waits_)
+    if (wait == Wait::kBarrier) wait = Wait::kRunning;
+  return true;
+}
+
+bool BlockScheduler::waits_at(std::uint32_t index, std::uint32_t id) {
+  return waits_[index] == Wait::kBarrier ? id == 0
+                                         : waits_[index] == Wait::kNamedBarrier && thread(index).barrier == id;
 }
 
 void BlockScheduler::release_barrier(std::uint32_t id) {
   std::uint32_t participants = 0;
   std::uint32_t votes = 0;
   for (std::uint32_t i = 0; i < threads_; ++i) {
-    const Thread& waiting = thread(i);
-    if (waiting.wait != simgpu_device::kBarrier || waiting.barrier != id) continue;
+    if (!waits_at(i, id)) continue;
     ++participants;
-    votes += waiting.deposit != 0 ? 1 : 0;
+    votes += thread(i).deposit != 0 ? 1 : 0;
   }
   for (std::uint32_t i = 0; i < threads_; ++i) {
-    Thread& waiting = thread(i);
-    if (waiting.wait != simgpu_device::kBarrier || waiting.barrier != id) continue;
-    waiting.participants = participants;
-    waiting.votes = votes;
-    waiting.wait = simgpu_device::kRunning;
+    if (!waits_at(i, id)) continue;
+    thread(i).participants = participants;
+    thread(i).votes = votes;
+    waits_[i] = Wait::kRunning;
   }
 }
 
-/// No thread can run. A barrier opens when as many threads wait as it names; one that names none, when all live threads
-/// do. True: some thread can run again; false: all have ended.
-bool BlockScheduler::release_barriers() {
+/// A barrier opens when as many threads wait as it names; one that names none, when all live threads do.
+bool BlockScheduler::release_named_barriers() {
   std::uint32_t waiting[16] = {};
   std::uint32_t wanted[16] = {};
   std::uint32_t alive = 0;
   for (std::uint32_t i = 0; i < threads_; ++i) {
-    const Thread& at = thread(i);
-    if (at.wait != simgpu_device::kBarrier) continue;
+    if (waits_[i] == Wait::kDone) continue;
+    const bool named = waits_[i] == Wait::kNamedBarrier;
     ++alive;
-    ++waiting[at.barrier];
-    wanted[at.barrier] = at.barrier_count;
+    ++waiting[named ? thread(i).barrier : 0];
+    if (named) wanted[thread(i).barrier] = thread(i).barrier_count;
   }
   bool released = false;
   for (std::uint32_t id = 0; id < 16; ++id) {
@@ -191,8 +205,8 @@ bool BlockScheduler::release_barriers() {
     released = true;
   }
   // Threads that wait for each other at different barriers would hang on a GPU.
-  if (alive > 0 && !released) raise_fault(LaunchFault::Kind::timeout);
-  return released;
+  if (!released) raise_fault(LaunchFault::Kind::timeout);
+  return true;
 }
 
 }  // namespace simgpu::ptx

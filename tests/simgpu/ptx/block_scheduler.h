@@ -62,6 +62,8 @@ class BlockScheduler {
   bool release_lanes(std::uint32_t first, std::uint32_t end);
   bool lanes_complete(std::uint32_t first, std::uint32_t end, const simgpu_device::Thread& leader);
   bool release_barriers();
+  bool release_named_barriers();
+  bool waits_at(std::uint32_t index, std::uint32_t id);
   void release_barrier(std::uint32_t id);
 
   Launch launch_;
@@ -72,6 +74,8 @@ class BlockScheduler {
   simgpu_device::Exchange exchange_;
   GuardedMemory shared_;
   GuardedMemory local_;
+  std::vector<simgpu_device::Wait>
+      waits_;  ///< of each thread; apart from the states, since they are looked through often
   std::vector<std::uint64_t> states_;
 };
 

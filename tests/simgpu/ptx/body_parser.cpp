@@ -135,11 +135,17 @@ class BodyParser {
     if (tokens_.peek().kind != Token::Kind::word) tokens_.fail("expected an instruction");
     instruction.opcode = tokens_.next().text;
     split_opcode(instruction);
+    parse_operands(instruction);
+    kernel_.instructions.push_back(std::move(instruction));
+  }
+
+  void parse_operands(Instruction& instruction) try {
     while (!tokens_.accept(';')) {
       instruction.operands.push_back(parse_operand());
       if (!tokens_.peek().is(';')) tokens_.expect(',');
     }
-    kernel_.instructions.push_back(std::move(instruction));
+  } catch (const SyntaxError& error) {
+    throw SyntaxError{error.line, "kernel " + kernel_.name + ": " + instruction.opcode + ": " + error.message};
   }
 
   void parse_guard(Instruction& instruction) {

@@ -32,7 +32,7 @@ const std::vector<std::string> kFlags = {"-std=c++20",
                                          "-fno-math-errno",
                                          "-fno-trapping-math",
                                          "-fno-strict-aliasing",
-                                         "-fwrapv",
+
                                          "-fno-exceptions",
                                          "-fno-rtti",
                                          "-fno-stack-protector",

@@ -20,8 +20,8 @@ bool ends_block(const Instruction& instruction) {
 }
 
 bool writes_nothing(const Instruction& instruction) {
-  return is_one_of(instruction.base, {"st", "red", "bra", "membar", "fence"}) || leaves(instruction) ||
-         (is_one_of(instruction.base, {"bar", "barrier"}) && !has_modifier(instruction, "red"));
+  return is_one_of(instruction.base, {"st", "red", "bra", "membar", "fence", "nanosleep", "prefetch"}) ||
+         leaves(instruction) || (is_one_of(instruction.base, {"bar", "barrier"}) && !has_modifier(instruction, "red"));
 }
 
 void collect(const Operand& operand, std::vector<int>& registers) {
@@ -128,6 +128,24 @@ class Liveness {
   std::vector<RegisterSet> live_;
 };
 
+std::vector<std::string> find_copies(const Kernel& kernel) {
+  std::vector<std::string> copies(kernel.registers.size());
+  std::vector<int> writes(kernel.registers.size());
+  for (const Instruction& instruction : kernel.instructions) {
+    std::vector<int> read;
+    std::vector<int> written;
+    visit_registers(instruction, read, written);
+    for (const int reg : written) ++writes[static_cast<std::size_t>(reg)];
+    const bool copies_special = instruction.base == "mov" && instruction.guard < 0 && written.size() == 1 &&
+                                instruction.operands.size() == 2 &&
+                                instruction.operands[1].kind == Operand::Kind::special;
+    if (copies_special) copies[static_cast<std::size_t>(written[0])] = instruction.operands[1].name;
+  }
+  for (std::size_t r = 0; r < copies.size(); ++r)
+    if (writes[r] != 1) copies[r].clear();
+  return copies;
+}
+
 /// Opcodes whose float type says nothing of the registers' content elsewhere, or that move bits only.
 bool moves_bits(const Instruction& instruction) {
   return is_one_of(instruction.base, {"mov", "selp", "ld", "st", "shfl"});
@@ -155,6 +173,7 @@ void visit_registers(const Instruction& instruction, std::vector<int>& reads, st
 ControlFlow analyze(const Kernel& kernel) {
   ControlFlow flow;
   flow.blocks = find_blocks(kernel);
+  flow.copies = find_copies(kernel);
   flow.used.resize(kernel.registers.size());
   std::vector<std::size_t> yields;
   for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {

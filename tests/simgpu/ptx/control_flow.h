@@ -3,6 +3,7 @@
 // What the emitter must know of a kernel as a whole: its basic blocks, where threads yield, which registers are live
 // there.
 
+#include <string>
 #include <vector>
 
 #include "tests/simgpu/ptx/syntax.h"
@@ -28,8 +29,9 @@ struct YieldPoint {
 struct ControlFlow {
   std::vector<BasicBlock> blocks;  ///< in text order
   std::vector<YieldPoint> yields;
-  std::vector<bool> used;  ///< registers that occur at all
-  bool ordered = false;    ///< blocks must run one after the other: global atomics, fences, volatile accesses
+  std::vector<bool> used;           ///< registers that occur at all
+  std::vector<std::string> copies;  ///< a register: the special register that it always holds a copy of, or empty
+  bool ordered = false;             ///< blocks must run one after the other: global atomics, fences, volatile accesses
 };
 
 /// bar.sync, bar.red, shfl, vote and their kin: the thread stops there until others have arrived.

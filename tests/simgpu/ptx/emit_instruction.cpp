@@ -28,6 +28,9 @@ constexpr auto kFamilies = std::to_array<Family>({
     {"addc", emit_carry},
     {"subc", emit_carry},
     {"madc", emit_carry},
+    {"isspacep", emit_space_query},
+    {"nanosleep", emit_hint},
+    {"prefetch", emit_hint},
     {"membar", emit_fence},
     {"fence", emit_fence},
 });

@@ -21,6 +21,8 @@ std::string emit_move(OperandWriter& writer, const Instruction& instruction);
 std::string emit_conversion(OperandWriter& writer, const Instruction& instruction);
 std::string emit_comparison(OperandWriter& writer, const Instruction& instruction);
 std::string emit_carry(OperandWriter& writer, const Instruction& instruction);
+std::string emit_space_query(OperandWriter& writer, const Instruction& instruction);
+std::string emit_hint(OperandWriter& writer, const Instruction& instruction);
 std::string emit_fence(OperandWriter& writer, const Instruction& instruction);
 
 /// A yield in three parts: what is done before the thread stops, how it waits, what is done when it goes on.

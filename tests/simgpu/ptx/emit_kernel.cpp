@@ -19,21 +19,28 @@ constexpr std::string_view kPrologue = R"(  u64 alias = {alias:#x}ul;
   const u32 nx = block->block_dim[0], ny = block->block_dim[1], nz = block->block_dim[2];
   const u32 gx = block->grid_dim[0], gy = block->grid_dim[1], gz = block->grid_dim[2];
   const u32 bx = block->block_index[0], by = block->block_index[1], bz = block->block_index[2];
-  u64 work = 0, bytes = 0;
 )";
 
+// Made for the compiler's vectoriser: counts of one thread are added up once, at its end; `tx` is signed, and so is the
+// sum that most kernels begin with, so that addresses computed from it are seen to advance evenly. run_launch refuses
+// rows of threads that would overflow it.
 constexpr std::string_view kBlockFunction = R"(
 static void run_{index}(Block* block) {{
-{prologue}  u32 linear = 0;
+{prologue}  const u64 local = u64(block->local) - alias;
+  const s32 first_x = s32(bx * nx);
+  u64 block_work = 0, block_bytes = 0;
+  u32 linear = 0;
   for (u32 tz = 0; tz < nz; ++tz)
   for (u32 ty = 0; ty < ny; ++ty)
-  for (u32 tx = 0; tx < nx; ++tx, ++linear) {{
-    u64 local = u64(block->local) - alias;
+  for (s32 tx = 0; tx < s32(nx); ++tx, ++linear) {{
+    u64 work = 0, bytes = 0;
     u32 carry = 0;
-{registers}{body}  done:;
+{registers}{body}  done:
+    block_work += work;
+    block_bytes += bytes;
   }}
-  block->work += work + {entry_work}ul * nx * ny * nz;
-  block->bytes += bytes + {entry_bytes}ul * nx * ny * nz;
+  block->work += block_work + {entry_work}ul * nx * ny * nz;
+  block->bytes += block_bytes + {entry_bytes}ul * nx * ny * nz;
 }}
 extern "C" __attribute__((visibility("default"))) const KernelEntry simgpu_kernel_{index};
 const KernelEntry simgpu_kernel_{index} = {{run_{index}, nullptr, 0}};
@@ -42,20 +49,23 @@ const KernelEntry simgpu_kernel_{index} = {{run_{index}, nullptr, 0}};
 constexpr std::string_view kThreadFunction = R"(
 struct State_{index} : Thread {{
 {state}}};
-static void step_{index}(Block* block, Thread* thread) {{
+static Wait step_{index}(Block* block, Thread* thread) {{
   State_{index}* const state = static_cast<State_{index}*>(thread);
-{prologue}  const u32 tx = thread->x, ty = thread->y, tz = thread->z, linear = thread->linear;
-  u64 local = u64(block->local) + u64(linear) * {local_bytes} - alias;
+{prologue}  const s32 tx = s32(thread->x), first_x = s32(bx * nx);
+  const u32 ty = thread->y, tz = thread->z, linear = thread->linear;
+  u64 work = 0, bytes = 0;
+  Wait wait = kDone;
+  const u64 local = u64(block->local) + u64(linear) * {local_bytes} - alias;
   u32 carry = 0;
 {registers}  switch (thread->resume) {{
 {resumes}  }}
   work += {entry_work};
   bytes += {entry_bytes};
 {body}  done:
-  thread->wait = kDone;
   leave:
   block->work += work;
   block->bytes += bytes;
+  return wait;
 }}
 extern "C" __attribute__((visibility("default"))) const KernelEntry simgpu_kernel_{index};
 const KernelEntry simgpu_kernel_{index} = {{nullptr, step_{index}, sizeof(State_{index})}};
@@ -115,7 +125,25 @@ class KernelEmitter {
     if (instruction.base == "bra") return emit_branch(instruction);
     if (instruction.base == "ret" || instruction.base == "exit") return emit_leave(instruction, "goto done;");
     if (instruction.base == "trap") return emit_leave(instruction, "block->trap(block);");
+    if (is_index_in_row(instruction))
+      return writer_.assign(instruction, instruction.operands[0], Type::s32, "first_x + tx");
     return emit_instruction(writer_, instruction);
+  }
+
+  /// ctaid.x * ntid.x + tid.x
+  bool is_index_in_row(const Instruction& instruction) const {
+    const bool multiplies = instruction.opcode == "mad.lo.s32" || instruction.opcode == "mad.lo.u32";
+    if (!multiplies || instruction.operands.size() != 4) return false;
+    const auto a = held_special(instruction.operands[1]);
+    const auto b = held_special(instruction.operands[2]);
+    const bool product = (a == "%ctaid.x" && b == "%ntid.x") || (a == "%ntid.x" && b == "%ctaid.x");
+    return product && held_special(instruction.operands[3]) == "%tid.x";
+  }
+
+  /// The special register that an operand is, or always holds a copy of.
+  std::string_view held_special(const Operand& operand) const {
+    if (operand.kind == Operand::Kind::special) return operand.name;
+    return operand.reg < 0 ? std::string_view{} : flow_.copies[static_cast<std::size_t>(operand.reg)];
   }
 
   std::string emit_branch(const Instruction& instruction) {
@@ -137,7 +165,8 @@ class KernelEmitter {
     std::string text = yield.deposit;
     for (const int reg : flow_.yields[number].live)
       text += fmt::format(" state->{0} = {0};", writer_.register_name(reg));
-    text += fmt::format(" thread->resume = {0}; thread->wait = {1}; goto leave; resume_{0}:;", number + 1, yield.wait);
+    text +=
+        fmt::format(" thread->resume = {0}; wait = {1}; goto leave; resume_{0}: wait = kDone;", number + 1, yield.wait);
     for (const int reg : flow_.yields[number].live)
       text += fmt::format(" {0} = state->{0};", writer_.register_name(reg));
     return text + " " + yield.resume;

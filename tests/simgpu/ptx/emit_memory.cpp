@@ -127,6 +127,7 @@ std::string emit_atomic(OperandWriter& writer, const Instruction& instruction) {
   modifiers.take("noftz");
   const auto type = modifiers.take_type();
   if (!type || !modifiers.empty() || space == Space::param || operation.empty()) writer.refuse(instruction);
+  if (bit_width(*type) < 16 || *type == Type::bf16) writer.refuse(instruction);
   const bool with_result = instruction.base == "atom";
   const std::size_t first = with_result ? 2 : 1;
   const std::size_t count = first + (operation == "cas" ? 2 : 1);
@@ -151,6 +152,29 @@ std::string emit_address_conversion(OperandWriter& writer, const Instruction& in
   // Shared addresses are offsets in the block's window; all other spaces are generic as they are.
   if (space.starts_with("shared")) value = fmt::format("{} {} (shared - alias)", value, to_space ? '-' : '+');
   return writer.assign(instruction, instruction.operands[0], Type::u64, value);
+}
+
+std::string emit_space_query(OperandWriter& writer, const Instruction& instruction) {
+  expect_operands(writer, instruction, 2, 2);
+  if (instruction.modifiers != std::vector<std::string>{"shared"} &&
+      instruction.modifiers != std::vector<std::string>{"shared::cta"})
+    writer.refuse(instruction);
+  const std::string address = writer.read(instruction, instruction.operands[1], Type::u64);
+  return writer.assign(instruction, instruction.operands[0], Type::pred,
+                       fmt::format("{} + alias - shared < block->shared_bytes", address));
+}
+
+/// Hints: the device has no caches and no other work to do. The operands are read, so that malformed ones are refused.
+std::string emit_hint(OperandWriter& writer, const Instruction& instruction) {
+  expect_operands(writer, instruction, 1, 1);
+  Modifiers modifiers(instruction);
+  if (instruction.base == "nanosleep") {
+    if (!modifiers.take("u32") || !modifiers.empty()) writer.refuse(instruction);
+    return writer.read(instruction, instruction.operands[0], Type::u32) + ";";
+  }
+  modifiers.take("global");
+  if (modifiers.take_one({"L1", "L2"}).empty() || !modifiers.empty()) writer.refuse(instruction);
+  return writer.address(instruction, instruction.operands[0], Space::generic) + ";";
 }
 
 std::string emit_fence(OperandWriter& writer, const Instruction& instruction) {

@@ -81,15 +81,16 @@ Comparison take_comparison(OperandWriter& writer, const Instruction& instruction
   const auto combine = modifiers.take_one({"and", "or", "xor"});
   comparison.combine = combine.empty() ? "" : combine == "and" ? "&" : combine == "or" ? "|" : "^";
   const auto type = modifiers.take_type();
-  if (!type || *type == Type::pred || type_class(*type) == TypeClass::half || *type == Type::f16x2)
-    writer.refuse(instruction);
+  if (!type || *type == Type::pred || *type == Type::bf16 || *type == Type::f16x2) writer.refuse(instruction);
   comparison.type = *type;
-  const auto& table = is_float(*type) ? kFloatComparisons : kIntegerComparisons;
+  const bool half = *type == Type::f16;
+  const auto& table = is_float(*type) || half ? kFloatComparisons : kIntegerComparisons;
   const std::string name = modifiers.text();
   const auto found = table.find(name);
   if (found == table.end()) writer.refuse(instruction);
   std::string a = writer.read(instruction, instruction.operands[1], *type);
   std::string b = writer.read(instruction, instruction.operands[2], *type);
+  if (half) a = "half_to_float(" + a + ")", b = "half_to_float(" + b + ")";
   if (flush && *type == Type::f32) a = "flush(" + a + ")", b = "flush(" + b + ")";
   comparison.text = fmt::format(fmt::runtime(found->second), a, b);
   return comparison;

@@ -27,7 +27,7 @@ Yield emit_reduction(OperandWriter& writer, const Instruction& instruction, Modi
   yield.deposit = barrier_operands(writer, instruction, 1, instruction.operands.size() == 4);
   yield.deposit +=
       fmt::format(" thread->deposit = {};", writer.read(instruction, instruction.operands.back(), Type::pred));
-  yield.wait = "kBarrier";
+  yield.wait = "kNamedBarrier";
   const std::string_view result = operation == "popc"  ? "thread->votes"
                                   : operation == "and" ? "thread->votes == thread->participants"
                                                        : "thread->votes != 0";
@@ -49,7 +49,10 @@ Yield emit_barrier(OperandWriter& writer, const Instruction& instruction) {
   if (modifiers.take("red")) return emit_reduction(writer, instruction, modifiers);
   if (!modifiers.take("sync") || !modifiers.empty()) writer.refuse(instruction);
   expect_operands(writer, instruction, 1, 2);
-  return {barrier_operands(writer, instruction, 0, instruction.operands.size() == 2), "kBarrier", ""};
+  const Operand& id = instruction.operands[0];
+  if (instruction.operands.size() == 1 && id.kind == Operand::Kind::integer && id.value == 0)
+    return {"", "kBarrier", ""};
+  return {barrier_operands(writer, instruction, 0, instruction.operands.size() == 2), "kNamedBarrier", ""};
 }
 
 std::string deposit(OperandWriter& writer, const Instruction& instruction, const Operand& value, Type type,

@@ -21,7 +21,8 @@ struct Frame {
   CaughtFault fault;
 };
 
-thread_local Frame* volatile active_frame = nullptr;
+// Read in the handler on any thread of the program: a lazily allocated one would call malloc there.
+[[gnu::tls_model("initial-exec")]] thread_local Frame* volatile active_frame = nullptr;
 
 // Its address marks the signals of our timers.
 char timer_mark;

@@ -194,6 +194,11 @@ class LaunchRun {
 
 tl::expected<LaunchCost, LaunchFault> run_launch(const KernelCode& code, const LaunchShape& shape,
                                                  std::span<const std::byte> parameters) {
+  // Generated code holds an index in a row of threads as a signed 32-bit number.
+  if (std::uint64_t{shape.grid[0]} * shape.block[0] > 0x7fffffff)
+    return tl::unexpected(LaunchFault{
+        LaunchFault::Kind::timeout, 0,
+        fmt::format("kernel {}: the simulated device runs no more than 2^31 threads in a row", code.info->name)});
   return LaunchRun(code, shape, parameters).run();
 }
 

@@ -96,7 +96,8 @@ class Lexer {
     const char c = at();
     if (is_word_start(c)) return take(Token::Kind::word, dotted_length(0));
     if (c == '%' && is_word_start(at(1))) return take(Token::Kind::reg, dotted_length(1));
-    if (c == '.' && is_word_start(at(1))) return take(Token::Kind::directive, dotted_length(1));
+    // Directives may touch: .reg.b32.
+    if (c == '.' && is_word_start(at(1))) return take(Token::Kind::directive, word_length(1));
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) return take(Token::Kind::number, number_length());
     if (c == '"') return take(Token::Kind::string, string_length());
     return take(Token::Kind::punctuation, 1);

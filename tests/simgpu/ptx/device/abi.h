@@ -16,11 +16,13 @@ using s64 = long;
 using f32 = float;
 using f64 = double;
 
-enum Wait : u32 {
+// Why a thread stopped.
+enum Wait : u8 {
   kRunning = 0,  // may be stepped
   kDone = 1,
-  kWarp = 2,     // waits for the lanes of `member_mask`
-  kBarrier = 3,  // waits at block barrier `barrier`
+  kWarp = 2,          // waits for the lanes of `member_mask`
+  kBarrier = 3,       // waits at block barrier 0 for all of the block
+  kNamedBarrier = 4,  // waits at block barrier `barrier` for `barrier_count` threads, or votes there
 };
 
 // What the lanes of a warp deposited at the yield that is being resumed; unchanged until all of them have run on.
@@ -49,7 +51,6 @@ struct Block {
 // The head of the state in which a thread waits; the kernel's live registers follow.
 struct Thread {
   u32 resume = 0;  // number of the yield point, 0 at first
-  u32 wait = kRunning;
   u32 x = 0, y = 0, z = 0;
   u32 linear = 0;  // x + y * nx + z * nx * ny
   u32 member_mask = 0;
@@ -63,7 +64,7 @@ struct Thread {
 
 // A kernel without yield points runs a whole block; one with them runs one thread to its next yield.
 using RunBlock = void (*)(Block*);
-using StepThread = void (*)(Block*, Thread*);
+using StepThread = Wait (*)(Block*, Thread*);
 
 struct KernelEntry {
   RunBlock run_block;

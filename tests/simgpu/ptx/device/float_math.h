@@ -114,25 +114,21 @@ SIMGPU_INLINE f64 copysign<f64>(f64 s, f64 m) {
   return __builtin_copysign(m, s);
 }
 
-// Directed rounding, exact: `sum + error` is the true value, |error| at most half an ulp of `sum`.
+// Directed rounding, exact: `sum + error` is the true value, |error| at most half an ulp of `sum`. Without branches:
+// expf has one per element. Floats are stepped in their order as integers, where -0 lies below +0; a value that rounds
+// to zero keeps its sign, so the step from zero is the right one.
 enum Direction { kTowardZero, kDown, kUp };
-SIMGPU_INLINE f32 next_below(f32 x) {
-  const s32 bits = as<s32>(x);
-  if (x == 0.0f) return as<f32>(0x80000001U);
-  return as<f32>(bits + (bits < 0 ? 1 : -1));
-}
-SIMGPU_INLINE f32 next_above(f32 x) {
-  return -next_below(-x);
+SIMGPU_INLINE s32 ordered_bits(s32 bits) {
+  return bits ^ ((bits >> 31) & 0x7fffffff);
 }
 template <Direction D>
 SIMGPU_INLINE f32 round_directed(f64 sum, f64 error) {
   const f32 nearest = f32(sum);
   const f64 back = nearest;
-  const bool above = back > sum || (back == sum && error < 0.0);
-  const bool below = back < sum || (back == sum && error > 0.0);
-  const bool down = D == kDown || (D == kTowardZero && (sum > 0.0 || (sum == 0.0 && error > 0.0)));
-  if (down) return above ? next_below(nearest) : nearest;
-  return below ? next_above(nearest) : nearest;
+  const s32 above = s32(back > sum) | (s32(back == sum) & s32(error < 0.0));
+  const s32 below = s32(back < sum) | (s32(back == sum) & s32(error > 0.0));
+  const s32 step = D == kDown ? -above : D == kUp ? below : (sum < 0.0 ? below : -above);
+  return as<f32>(ordered_bits(ordered_bits(as<s32>(nearest)) + step));
 }
 template <Direction D>
 SIMGPU_INLINE f32 fma_directed(f32 a, f32 b, f32 c) {
@@ -141,9 +137,11 @@ SIMGPU_INLINE f32 fma_directed(f32 a, f32 b, f32 c) {
   const f64 sum = product + addend;
   const f64 part = sum - product;
   const f64 error = (product - (sum - part)) + (addend - part);
+  const f32 rounded = round_directed<D>(sum, error);
+  if (D != kDown) return rounded;
   // Exact cancellation gives -0 when rounding down.
-  if (D == kDown && sum == 0.0 && (product != 0.0 || negative(product) != negative(addend))) return -0.0f;
-  return round_directed<D>(sum, error == error ? error : 0.0);
+  const u32 cancels = u32(sum == 0.0) & (u32(product != 0.0) | u32(negative(product) != negative(addend)));
+  return as<f32>(as<u32>(rounded) | cancels << 31);
 }
 template <class T>
 SIMGPU_INLINE T fma_rz(T a, T b, T c) {
@@ -213,28 +211,48 @@ SIMGPU_INLINE T rsqrt(T a) {
   return T(1.0 / __builtin_sqrt(f64(a)));
 }
 
-// 2^f for |f| <= 1/2 by its Taylor series: relative error below 2^-27, so a float is within 0.6 ulp.
+// 2^f for |f| <= 1/2 by its Taylor series: relative error below 2^-27.
 SIMGPU_INLINE f64 exp2_fraction(f64 f) {
   f64 r = 1.5252733804059841e-05;
-  r = r * f + 1.5403530393381608e-04;
-  r = r * f + 1.3333558146428443e-03;
-  r = r * f + 9.6181291076284769e-03;
-  r = r * f + 5.5504108664821580e-02;
-  r = r * f + 2.4022650695910072e-01;
-  r = r * f + 6.9314718055994531e-01;
-  return r * f + 1.0;
-}
-SIMGPU_INLINE f64 scale_by_power(f64 x, s32 exponent) {
-  return x * as<f64>(u64(exponent + 1023) << 52);
+  r = __builtin_fma(r, f, 1.5403530393381608e-04);
+  r = __builtin_fma(r, f, 1.3333558146428443e-03);
+  r = __builtin_fma(r, f, 9.6181291076284769e-03);
+  r = __builtin_fma(r, f, 5.5504108664821580e-02);
+  r = __builtin_fma(r, f, 2.4022650695910072e-01);
+  r = __builtin_fma(r, f, 6.9314718055994531e-01);
+  return __builtin_fma(r, f, 1.0);
 }
 SIMGPU_INLINE f64 exp2_wide(f64 x) {
   const f64 bounded = x > 1000.0 ? 1000.0 : x < -1000.0 ? -1000.0 : x;
   const f64 whole = __builtin_rint(bounded);
-  return scale_by_power(exp2_fraction(bounded - whole), s32(whole));
+  return exp2_fraction(bounded - whole) * as<f64>(u64(s32(whole) + 1023) << 52);
+}
+
+// The same in single precision, for ex2.approx is in every exponential: within 2 ulp, as the hardware's, and exact at
+// integers. The power of two is applied in two steps, since its halves are normal numbers down to the smallest denormal
+// result.
+SIMGPU_INLINE f32 power_of_two(s32 exponent) {
+  return as<f32>(u32(exponent + 127) << 23);
+}
+SIMGPU_INLINE f32 exp2_single(f32 x) {
+  const f32 bounded = x > 129.0f ? 129.0f : x < -151.0f ? -151.0f : x;
+  const f32 whole = __builtin_rintf(bounded);
+  const f32 f = bounded - whole;
+  f32 r = 1.5252733804059841e-05f;
+  r = __builtin_fmaf(r, f, 1.5403530393381608e-04f);
+  r = __builtin_fmaf(r, f, 1.3333558146428443e-03f);
+  r = __builtin_fmaf(r, f, 9.6181291076284769e-03f);
+  r = __builtin_fmaf(r, f, 5.5504108664821580e-02f);
+  r = __builtin_fmaf(r, f, 2.4022650695910072e-01f);
+  r = __builtin_fmaf(r, f, 6.9314718055994531e-01f);
+  r = __builtin_fmaf(r, f, 1.0f);
+  const s32 exponent = s32(whole);
+  const s32 half = exponent >> 1;
+  return r * power_of_two(half) * power_of_two(exponent - half);
 }
 template <class T>
 SIMGPU_INLINE T ex2(T a) {
-  return is_nan(a) ? canonical_nan<T>() : T(exp2_wide(a));
+  return is_nan(a) ? canonical_nan<T>() : exp2_single(a);
 }
 
 // log2(m) for m in [sqrt(1/2), sqrt(2)) by the series of atanh((m-1)/(m+1)).
@@ -242,14 +260,14 @@ SIMGPU_INLINE f64 log2_mantissa(f64 m) {
   const f64 t = (m - 1.0) / (m + 1.0);
   const f64 u = t * t;
   f64 r = 1.0 / 17.0;
-  r = r * u + 1.0 / 15.0;
-  r = r * u + 1.0 / 13.0;
-  r = r * u + 1.0 / 11.0;
-  r = r * u + 1.0 / 9.0;
-  r = r * u + 1.0 / 7.0;
-  r = r * u + 1.0 / 5.0;
-  r = r * u + 1.0 / 3.0;
-  r = r * u + 1.0;
+  r = __builtin_fma(r, u, 1.0 / 15.0);
+  r = __builtin_fma(r, u, 1.0 / 13.0);
+  r = __builtin_fma(r, u, 1.0 / 11.0);
+  r = __builtin_fma(r, u, 1.0 / 9.0);
+  r = __builtin_fma(r, u, 1.0 / 7.0);
+  r = __builtin_fma(r, u, 1.0 / 5.0);
+  r = __builtin_fma(r, u, 1.0 / 3.0);
+  r = __builtin_fma(r, u, 1.0);
   return 2.8853900817779268 * t * r;
 }
 SIMGPU_INLINE f64 log2_positive(f64 x) {
@@ -270,21 +288,21 @@ SIMGPU_INLINE T lg2(T a) {
 SIMGPU_INLINE f64 sine_kernel(f64 r) {
   const f64 u = r * r;
   f64 p = 1.6059043836821613e-10;
-  p = p * u - 2.5052108385441720e-08;
-  p = p * u + 2.7557319223985893e-06;
-  p = p * u - 1.9841269841269841e-04;
-  p = p * u + 8.3333333333333333e-03;
-  p = p * u - 1.6666666666666666e-01;
+  p = __builtin_fma(p, u, -2.5052108385441720e-08);
+  p = __builtin_fma(p, u, 2.7557319223985893e-06);
+  p = __builtin_fma(p, u, -1.9841269841269841e-04);
+  p = __builtin_fma(p, u, 8.3333333333333333e-03);
+  p = __builtin_fma(p, u, -1.6666666666666666e-01);
   return r + r * u * p;
 }
 SIMGPU_INLINE f64 cosine_kernel(f64 r) {
   const f64 u = r * r;
   f64 p = 2.0876756987868099e-09;
-  p = p * u - 2.7557319223985888e-07;
-  p = p * u + 2.4801587301587302e-05;
-  p = p * u - 1.3888888888888889e-03;
-  p = p * u + 4.1666666666666664e-02;
-  p = p * u - 0.5;
+  p = __builtin_fma(p, u, -2.7557319223985888e-07);
+  p = __builtin_fma(p, u, 2.4801587301587302e-05);
+  p = __builtin_fma(p, u, -1.3888888888888889e-03);
+  p = __builtin_fma(p, u, 4.1666666666666664e-02);
+  p = __builtin_fma(p, u, -0.5);
   return 1.0 + u * p;
 }
 SIMGPU_INLINE f32 sine_quarter(f32 x, s64 shift) {

@@ -64,7 +64,8 @@ class WindowMemory final : public GlobalMemory {
     if (got != wanted) std::abort();
   }
 
-  std::uint64_t next_ = kWindowBase;
+  // Of all instances: two may live at once.
+  inline static std::uint64_t next_ = kWindowBase;
   std::map<std::uint64_t, std::uint64_t> sizes_;
 };
 
