@@ -85,11 +85,9 @@ CUresult cuLibraryLoadFromFile(CUlibrary* out, const char* path, CUjit_option*, 
   });
 }
 
+// Queued launches keep the code and its globals until they have run.
 CUresult cuLibraryUnload(CUlibrary handle) {
   return with_library(__func__, handle, [&](Call& call, LibraryObject& library) {
-    for (const auto& thread_context : {call.driver().primary}) {
-      if (thread_context && thread_context->active) call.device().synchronize(*thread_context);
-    }
     for (const auto& [name, kernel] : library.kernels) {
       call.driver().functions.remove(call.driver().kernels.find(kernel)->function.get());
       call.driver().kernels.remove(kernel);
