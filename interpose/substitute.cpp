@@ -1,7 +1,8 @@
 #include "interpose/substitute.h"
 
 #include <algorithm>
-#include <atomic>
+#include <functional>
+#include <optional>
 
 #include "runtime/log.h"
 
@@ -14,7 +15,6 @@ struct Known {
 };
 
 std::array<Known, kRows.size()> known{};  // sorted by address
-std::atomic<unsigned long> missed{0};
 
 bool less(const void* a, const void* b) noexcept {
   return std::less<const void*>()(a, b);
@@ -38,21 +38,35 @@ void* ours(Row row, void* real) noexcept {
   return info(row).symbol_class == SymbolClass::forwards ? real : exported_function(row);
 }
 
-/// The resolver itself is recognised by name: all that follows hangs on it.
-void* substitute_by_name(void* real, const Request& request) noexcept {
-  if (std::string_view(request.name) == "cuGetProcAddress")
-    return exported_function(request.version >= info(Row::cuGetProcAddress_v2).version ? Row::cuGetProcAddress_v2
-                                                                                       : Row::cuGetProcAddress);
-  const auto hooked = [&](const RowInfo& row) {
-    return row.base == request.name && row.symbol_class != SymbolClass::forwards;
+/// The row that a request means by the documented rule: the newest variant up to the version asked for, of the stream
+/// meaning asked for where the name has both.
+std::optional<Row> row_meant(const Request& request) noexcept {
+  const auto best_of = [&](NullStream stream) {
+    std::optional<Row> best;
+    for (std::size_t row = 0; row < kRows.size(); ++row) {
+      const RowInfo& candidate = kRows[row];
+      const bool fits = candidate.base == request.name && candidate.null_stream == stream && candidate.version > 0 &&
+                        candidate.version <= request.version;
+      if (fits && (!best || candidate.version > info(*best).version)) best = static_cast<Row>(row);
+    }
+    return best;
   };
-  if (std::ranges::any_of(kRows, hooked) && missed.fetch_add(1, std::memory_order_relaxed) == 0) {
-    TENSORPAGER_LOG(
-        warn, "driver",
-        "the driver has a variant of {} that this version does not know: calls of it are not managed. Update "
-        "tensorpager, or set TENSORPAGER_DISABLE=1",
-        request.name);
-  }
+  const auto own_stream = per_thread(request) ? best_of(NullStream::per_thread) : std::nullopt;
+  return own_stream ? own_stream : best_of(NullStream::legacy);
+}
+
+/// The driver gave out an address that is none of its exported ones. Up to the version of the table's toolkit the
+/// request says which variant it is; later ones may have another signature. The resolver is exchanged in any case,
+/// since all that follows hangs on it.
+void* substitute_by_name(void* real, const Request& request) noexcept {
+  const auto row = row_meant(request);
+  if (!row || info(*row).symbol_class == SymbolClass::forwards) return real;
+  const bool certain = request.version <= CUDA_VERSION || info(*row).symbol_class == SymbolClass::resolve;
+  if (certain && real_functions[index_of(*row)] != nullptr) return exported_function(*row);
+  TENSORPAGER_LOG(warn, "driver",
+                  "the driver has a variant of {} that this version does not know: calls of it are not managed. Update "
+                  "tensorpager, or set TENSORPAGER_DISABLE=1",
+                  request.name);
   return real;
 }
 
@@ -69,10 +83,6 @@ void* substitute(void* real, const Request& request) noexcept {
   if (first == last) return substitute_by_name(real, request);
   const auto best = std::ranges::max_element(first, last, {}, [&](const Known& k) { return fit(k.row, request); });
   return ours(best->row, real);
-}
-
-unsigned long missed_functions() noexcept {
-  return missed.load(std::memory_order_relaxed);
 }
 
 }  // namespace tensorpager

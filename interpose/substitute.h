@@ -20,8 +20,4 @@ void index_real_functions(const RealFunctions& real) noexcept;
 /// null.
 void* substitute(void* real, const Request& request) noexcept;
 
-/// How often the driver handed out a function of a hooked name that is none of its exported ones, so that calls of it
-/// are missed.
-unsigned long missed_functions() noexcept;
-
 }  // namespace tensorpager

@@ -1,9 +1,11 @@
 // A driver that does nothing but remember: every exported function stores its registers and 16 words of the stack, then counts.
+// fake_other_addresses[row] is the same function at an address that is not exported.
 
         .macro  row exported
         .globl  \exported
         .type   \exported, @function
 \exported:
+.Lown_\exported:
         .ifc    \exported, cuGetProcAddress
         jmp     fake_get_proc_address
         .else
@@ -15,9 +17,19 @@
         .endif
         .endif
         .size   \exported, . - \exported
+.Lother_\exported:
+        jmp     .Lown_\exported
+        .section .data.rel.ro.local.fake_other_addresses, "aw", @progbits
+        .quad   .Lother_\exported
+        .text
         .set    fake_row, fake_row + 1
         .endm
 
+        .section .data.rel.ro.local.fake_other_addresses, "aw", @progbits
+        .balign 8
+        .globl  fake_other_addresses
+        .hidden fake_other_addresses
+fake_other_addresses:
         .text
         .set    fake_row, 0
 #define TENSORPAGER_DRIVER_SYMBOL(exported, base, version, stream, class, capture) row exported

@@ -33,7 +33,7 @@ std::string cache_of(const std::vector<Library>& libraries) {
     texts += library.name + '\0';
     put(out, first_text + texts.size(), 4);
     texts += library.path + '\0';
-    put(out, 0, 12);
+    out.append(12, '\0');
   }
   return out + texts;
 }

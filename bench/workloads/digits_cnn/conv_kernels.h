@@ -15,15 +15,21 @@ __host__ __device__ constexpr int channel_tile(int channels) {
   return channels % 4 == 0 ? 4 : 1;
 }
 
-/// Pixels column-1 .. column+4 of a row; zero outside of the map.
-__device__ inline void load_row(float (&pixels)[kQuad + 2], const float* map, int row, int column) {
+/// Pixels column-kReach .. column+kQuad-1+kReach of a row; zero outside of the map.
+template <int kReach>
+__device__ inline void load_row(float (&pixels)[kQuad + 2 * kReach], const float* map, int row, int column) {
+#pragma unroll
   for (float& pixel : pixels) pixel = 0.0f;
   if (row < 0 || row >= kSide) return;
   const float* at = map + row * kSide + column;
   const float4 middle = *reinterpret_cast<const float4*>(at);
-  pixels[1] = middle.x, pixels[2] = middle.y, pixels[3] = middle.z, pixels[4] = middle.w;
-  if (column > 0) pixels[0] = at[-1];
-  if (column + kQuad < kSide) pixels[5] = at[kQuad];
+  pixels[kReach] = middle.x, pixels[kReach + 1] = middle.y, pixels[kReach + 2] = middle.z,
+  pixels[kReach + 3] = middle.w;
+#pragma unroll
+  for (int i = 0; i < kReach; ++i) {
+    if (column > 0) pixels[i] = at[i - kReach];
+    if (column + kQuad < kSide) pixels[kReach + kQuad + i] = at[kQuad + i];
+  }
 }
 
 __device__ inline void store_quad(float* map, int row, int column, const float (&sum)[kQuad]) {
@@ -46,7 +52,7 @@ __global__ void __launch_bounds__(kMapThreads)
 #pragma unroll
     for (int dy = 0; dy < 3; ++dy) {
       float pixels[kQuad + 2];
-      load_row(pixels, map, row + dy - 1, column);
+      load_row<1>(pixels, map, row + dy - 1, column);
 #pragma unroll
       for (int o = 0; o < kTile; ++o) {
         const float* w = weights + (kGradient ? (c * kOut + first + o) * 9 : ((first + o) * kIn + c) * 9);
@@ -63,7 +69,9 @@ __global__ void __launch_bounds__(kMapThreads)
   for (int o = 0; o < kTile; ++o) store_quad(y + (image * kOut + first + o) * kPixels, row, column, sum[o]);
 }
 
-/// One 3x3 filter a channel: a block has one map.
+inline constexpr int kDilation = 2;
+
+/// One 3x3 filter a channel, its taps kDilation pixels apart: a block has one map.
 template <int kChannels, bool kGradient>
 __global__ void __launch_bounds__(kMapThreads)
     depthwise3x3(const float* __restrict__ x, const float* __restrict__ weights, float* __restrict__ y) {
@@ -73,13 +81,13 @@ __global__ void __launch_bounds__(kMapThreads)
   float sum[kQuad] = {};
 #pragma unroll
   for (int dy = 0; dy < 3; ++dy) {
-    float pixels[kQuad + 2];
-    load_row(pixels, map, row + dy - 1, column);
+    float pixels[kQuad + 2 * kDilation];
+    load_row<kDilation>(pixels, map, row + (dy - 1) * kDilation, column);
 #pragma unroll
     for (int dx = 0; dx < 3; ++dx) {
       const float weight = w[kGradient ? 8 - (dy * 3 + dx) : dy * 3 + dx];
 #pragma unroll
-      for (int p = 0; p < kQuad; ++p) sum[p] += weight * pixels[p + dx];
+      for (int p = 0; p < kQuad; ++p) sum[p] += weight * pixels[p + dx * kDilation];
     }
   }
   store_quad(y + blockIdx.x * kPixels, row, column, sum);
@@ -115,6 +123,7 @@ __global__ void conv3x3_weight_gradient(const float* __restrict__ x, const float
                                         float* __restrict__ partial) {
   const int image = blockIdx.x, pair = threadIdx.x / kSlices, slice = threadIdx.x % kSlices;
   const int in = kDepthwise ? pair : pair % kIn, out = kDepthwise ? pair : pair / kIn;
+  constexpr int kReach = kDepthwise ? kDilation : 1;
   const float* map = x + (image * kIn + in) * kPixels;
   const float* gradient = dy + (image * kOut + out) * kPixels;
   float sum[9] = {};
@@ -125,12 +134,12 @@ __global__ void conv3x3_weight_gradient(const float* __restrict__ x, const float
       const float4 quad = *reinterpret_cast<const float4*>(gradient + row * kSide + column);
 #pragma unroll
       for (int ky = 0; ky < 3; ++ky) {
-        float pixels[kQuad + 2];
-        load_row(pixels, map, row + ky - 1, column);
+        float pixels[kQuad + 2 * kReach];
+        load_row<kReach>(pixels, map, row + (ky - 1) * kReach, column);
 #pragma unroll
         for (int kx = 0; kx < 3; ++kx) {
-          sum[ky * 3 + kx] +=
-              quad.x * pixels[kx] + quad.y * pixels[kx + 1] + quad.z * pixels[kx + 2] + quad.w * pixels[kx + 3];
+          const float* at = pixels + kx * kReach;
+          sum[ky * 3 + kx] += quad.x * at[0] + quad.y * at[1] + quad.z * at[2] + quad.w * at[3];
         }
       }
     }

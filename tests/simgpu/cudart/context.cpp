@@ -28,7 +28,8 @@ CUresult retain_primary(int device, CUcontext& context) {
   if (retained == nullptr) {
     CUdevice handle = 0;
     if (const CUresult result = driver().cuDeviceGet(&handle, device); result != CUDA_SUCCESS) return result;
-    if (const CUresult result = driver().cuDevicePrimaryCtxRetain(&retained, handle); result != CUDA_SUCCESS) return result;
+    if (const CUresult result = driver().cuDevicePrimaryCtxRetain(&retained, handle); result != CUDA_SUCCESS)
+      return result;
   }
   context = retained;
   return CUDA_SUCCESS;
@@ -56,7 +57,9 @@ cudaError_t check_device(int device) {
 
 }  // namespace
 
-int current_device() { return device_of_thread; }
+int current_device() {
+  return device_of_thread;
+}
 
 cudaError_t select_device(int device) {
   return with_driver([&] {

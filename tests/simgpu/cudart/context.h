@@ -11,8 +11,8 @@ namespace simgpu::cudart {
 int current_device();
 cudaError_t select_device(int device);
 
-/// Makes sure that the calling thread has a current context: the one that the program made current through the driver, else the
-/// primary context of its device, which is retained when a thread needs it first.
+/// Makes sure that the calling thread has a current context: the one that the program made current through the driver,
+/// else the primary context of its device, which is retained when a thread needs it first.
 cudaError_t ensure_context();
 
 /// Destroys the state of the primary context; the next call of any thread retains it anew.

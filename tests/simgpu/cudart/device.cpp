@@ -26,7 +26,9 @@ cudaError_t cudaDriverGetVersion(int* version) {
   return remember(from_driver(driver().cuDriverGetVersion(version)));
 }
 
-cudaError_t cudaRuntimeGetVersion(int* version) { return *version = CUDART_VERSION, cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int* version) {
+  return *version = CUDART_VERSION, cudaSuccess;
+}
 
 cudaError_t cudaGetDeviceCount(int* count) {
   *count = 0;
@@ -37,7 +39,9 @@ cudaError_t cudaGetDevice(int* device) {
   return with_driver([&] { return *device = current_device(), cudaSuccess; });
 }
 
-cudaError_t cudaSetDevice(int device) { return select_device(device); }
+cudaError_t cudaSetDevice(int device) {
+  return select_device(device);
+}
 
 cudaError_t cudaInitDevice(int device, unsigned /*device_flags*/, unsigned /*flags*/) {
   int before = current_device();
@@ -46,14 +50,21 @@ cudaError_t cudaInitDevice(int device, unsigned /*device_flags*/, unsigned /*fla
 }
 
 cudaError_t cudaSetDeviceFlags(unsigned flags) {
-  return with_device(current_device(), [&](CUdevice device) { return driver().cuDevicePrimaryCtxSetFlags(device, flags); });
+  return with_device(current_device(),
+                     [&](CUdevice device) { return driver().cuDevicePrimaryCtxSetFlags(device, flags); });
 }
 
-cudaError_t cudaGetDeviceFlags(unsigned* flags) { return forward(driver().cuCtxGetFlags, flags); }
+cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  return forward(driver().cuCtxGetFlags, flags);
+}
 
-cudaError_t cudaDeviceSynchronize() { return forward(driver().cuCtxSynchronize); }
+cudaError_t cudaDeviceSynchronize() {
+  return forward(driver().cuCtxSynchronize);
+}
 
-cudaError_t cudaDeviceReset() { return reset_device(); }
+cudaError_t cudaDeviceReset() {
+  return reset_device();
+}
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int ordinal) {
   // The runtime's attribute numbers are the driver's.

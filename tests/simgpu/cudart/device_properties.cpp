@@ -9,11 +9,11 @@ using namespace simgpu::cudart;
 namespace {
 
 struct IntProperty {
-  int cudaDeviceProp::* member;
+  int cudaDeviceProp::*member;
   CUdevice_attribute attribute;
 };
 struct SizeProperty {
-  size_t cudaDeviceProp::* member;
+  size_t cudaDeviceProp::*member;
   CUdevice_attribute attribute;
 };
 
@@ -83,8 +83,10 @@ void fill_extents(cudaDeviceProp& out, CUdevice device) {
 
 CUresult fill(cudaDeviceProp& out, CUdevice device) {
   out = {};
-  if (const CUresult result = driver().cuDeviceGetName(out.name, sizeof out.name, device); result != CUDA_SUCCESS) return result;
-  if (const CUresult result = driver().cuDeviceTotalMem(&out.totalGlobalMem, device); result != CUDA_SUCCESS) return result;
+  if (const CUresult result = driver().cuDeviceGetName(out.name, sizeof out.name, device); result != CUDA_SUCCESS)
+    return result;
+  if (const CUresult result = driver().cuDeviceTotalMem(&out.totalGlobalMem, device); result != CUDA_SUCCESS)
+    return result;
   CUuuid uuid{};
   if (driver().cuDeviceGetUuid(&uuid, device) == CUDA_SUCCESS) std::memcpy(&out.uuid, &uuid, sizeof uuid);
   for (const IntProperty& property : kIntProperties) out.*property.member = attribute(device, property.attribute);

@@ -32,8 +32,8 @@ GetProcAddress find_resolver(PFN_cuInit_v2000& init) {
 void fill_table(GetProcAddress resolve) {
   constexpr cuuint64_t kPerThread = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 #define SIMGPU_PLAIN(base, version, type_version) *table.base.slot() = find(resolve, #base, version, 0);
-#define SIMGPU_STREAM(base, version, type_version, per_thread_version)         \
-  *table.legacy.base.slot() = find(resolve, #base, version, 0);                \
+#define SIMGPU_STREAM(base, version, type_version, per_thread_version) \
+  *table.legacy.base.slot() = find(resolve, #base, version, 0);        \
   *table.per_thread.base.slot() = find(resolve, #base, per_thread_version, kPerThread);
 #include "tests/simgpu/cudart/driver_functions.def"
 }
@@ -57,6 +57,8 @@ cudaError_t load_driver() {
   return result;
 }
 
-const DriverTable& driver() { return table; }
+const DriverTable& driver() {
+  return table;
+}
 
 }  // namespace simgpu::cudart

@@ -1,7 +1,8 @@
 #pragma once
 
-// The driver functions, found once at the first call that needs one, by the road that NVIDIA's runtime takes: one dlopen, one
-// dlsym, then cuGetProcAddress. Never by linking: preloaded libraries must meet the hardest road into their hooks.
+// The driver functions, found once at the first call that needs one, by the road that NVIDIA's runtime takes: one
+// dlopen, one dlsym, then cuGetProcAddress. Never by linking: preloaded libraries must meet the hardest road into their
+// hooks.
 
 #include <cuda.h>
 #include <cudaTypedefs.h>

@@ -30,15 +30,24 @@ bool ruins_context(cudaError_t error) {
 
 const char* own_text(cudaError_t error) {
   switch (error) {
-    case cudaSuccess: return "no error";
-    case cudaErrorInvalidConfiguration: return "invalid configuration argument";
-    case cudaErrorInvalidSymbol: return "invalid device symbol";
-    case cudaErrorInvalidMemcpyDirection: return "invalid copy direction for memcpy";
-    case cudaErrorInsufficientDriver: return "CUDA driver version is insufficient for CUDA runtime version";
-    case cudaErrorCallRequiresNewerDriver: return "API call is not supported in the installed CUDA driver";
-    case cudaErrorMissingConfiguration: return "__global__ function call is not configured";
-    case cudaErrorInvalidDeviceFunction: return "invalid device function";
-    default: return nullptr;
+    case cudaSuccess:
+      return "no error";
+    case cudaErrorInvalidConfiguration:
+      return "invalid configuration argument";
+    case cudaErrorInvalidSymbol:
+      return "invalid device symbol";
+    case cudaErrorInvalidMemcpyDirection:
+      return "invalid copy direction for memcpy";
+    case cudaErrorInsufficientDriver:
+      return "CUDA driver version is insufficient for CUDA runtime version";
+    case cudaErrorCallRequiresNewerDriver:
+      return "API call is not supported in the installed CUDA driver";
+    case cudaErrorMissingConfiguration:
+      return "__global__ function call is not configured";
+    case cudaErrorInvalidDeviceFunction:
+      return "invalid device function";
+    default:
+      return nullptr;
   }
 }
 
@@ -54,7 +63,9 @@ cudaError_t remember(cudaError_t error) {
   return error;
 }
 
-cudaError_t last_error() { return last; }
+cudaError_t last_error() {
+  return last;
+}
 
 cudaError_t take_last_error() {
   const cudaError_t error = last;
@@ -79,9 +90,13 @@ using namespace simgpu::cudart;
 
 extern "C" {
 
-cudaError_t cudaGetLastError() { return take_last_error(); }
+cudaError_t cudaGetLastError() {
+  return take_last_error();
+}
 
-cudaError_t cudaPeekAtLastError() { return last_error(); }
+cudaError_t cudaPeekAtLastError() {
+  return last_error();
+}
 
 const char* cudaGetErrorName(cudaError_t error) {
   const char* name = error_name(error);

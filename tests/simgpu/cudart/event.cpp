@@ -6,17 +6,25 @@ using namespace simgpu::cudart;
 
 extern "C" {
 
-cudaError_t cudaEventCreate(cudaEvent_t* event) { return forward(driver().cuEventCreate, event, 0u); }
+cudaError_t cudaEventCreate(cudaEvent_t* event) {
+  return forward(driver().cuEventCreate, event, 0u);
+}
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return forward(driver().cuEventCreate, event, flags);
 }
 
-cudaError_t cudaEventDestroy(cudaEvent_t event) { return forward(driver().cuEventDestroy, event); }
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return forward(driver().cuEventDestroy, event);
+}
 
-cudaError_t cudaEventQuery(cudaEvent_t event) { return forward(driver().cuEventQuery, event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return forward(driver().cuEventQuery, event);
+}
 
-cudaError_t cudaEventSynchronize(cudaEvent_t event) { return forward(driver().cuEventSynchronize, event); }
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return forward(driver().cuEventSynchronize, event);
+}
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t end) {
   return forward(driver().cuEventElapsedTime, milliseconds, start, end);

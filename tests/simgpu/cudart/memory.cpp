@@ -6,8 +6,12 @@ using namespace simgpu::cudart;
 
 namespace {
 
-CUdeviceptr address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-CUdeviceptr* address_slot(void** pointer) { return reinterpret_cast<CUdeviceptr*>(pointer); }
+CUdeviceptr address(const void* pointer) {
+  return reinterpret_cast<CUdeviceptr>(pointer);
+}
+CUdeviceptr* address_slot(void** pointer) {
+  return reinterpret_cast<CUdeviceptr*>(pointer);
+}
 
 /// The runtime answers a request for nothing itself; the driver would refuse it.
 template <typename Allocate>
@@ -46,7 +50,9 @@ cudaError_t cudaHostAlloc(void** pointer, size_t bytes, unsigned flags) {
   return allocate(pointer, bytes, [&] { return driver().cuMemHostAlloc(pointer, bytes, flags); });
 }
 
-cudaError_t cudaFree(void* pointer) { return forward(driver().cuMemFree, address(pointer)); }
+cudaError_t cudaFree(void* pointer) {
+  return forward(driver().cuMemFree, address(pointer));
+}
 
 cudaError_t cudaFreeHost(void* pointer) {
   return with_context([&] { return pointer == nullptr ? cudaSuccess : from_driver(driver().cuMemFreeHost(pointer)); });
@@ -56,15 +62,21 @@ cudaError_t cudaHostRegister(void* pointer, size_t bytes, unsigned flags) {
   return forward(driver().cuMemHostRegister, pointer, bytes, flags);
 }
 
-cudaError_t cudaHostUnregister(void* pointer) { return forward(driver().cuMemHostUnregister, pointer); }
+cudaError_t cudaHostUnregister(void* pointer) {
+  return forward(driver().cuMemHostUnregister, pointer);
+}
 
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned flags) {
   return forward(driver().cuMemHostGetDevicePointer, address_slot(device), host, flags);
 }
 
-cudaError_t cudaHostGetFlags(unsigned* flags, void* host) { return forward(driver().cuMemHostGetFlags, flags, host); }
+cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
+  return forward(driver().cuMemHostGetFlags, flags, host);
+}
 
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return forward(driver().cuMemGetInfo, free, total); }
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  return forward(driver().cuMemGetInfo, free, total);
+}
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   return with_context([&] {
@@ -90,7 +102,8 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 }
 }
 
-SIMGPU_STREAM_ENTRY(cudaMallocAsync, _ptsz, (pointer, bytes, stream), void** pointer, size_t bytes, cudaStream_t stream) {
+SIMGPU_STREAM_ENTRY(cudaMallocAsync, _ptsz, (pointer, bytes, stream), void** pointer, size_t bytes,
+                    cudaStream_t stream) {
   return from_driver(on.cuMemAllocAsync(address_slot(pointer), bytes, stream));
 }
 

@@ -15,17 +15,25 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return forward(driver().cuDeviceGetDefaultMemPool, pool, device);
 }
 
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) { return forward(driver().cuDeviceGetMemPool, pool, device); }
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  return forward(driver().cuDeviceGetMemPool, pool, device);
+}
 
-cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) { return forward(driver().cuDeviceSetMemPool, device, pool); }
+cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+  return forward(driver().cuDeviceSetMemPool, device, pool);
+}
 
 cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
   return forward(driver().cuMemPoolCreate, pool, reinterpret_cast<const CUmemPoolProps*>(properties));
 }
 
-cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return forward(driver().cuMemPoolDestroy, pool); }
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  return forward(driver().cuMemPoolDestroy, pool);
+}
 
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) { return forward(driver().cuMemPoolTrimTo, pool, bytes); }
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t bytes) {
+  return forward(driver().cuMemPoolTrimTo, pool, bytes);
+}
 
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
   return forward(driver().cuMemPoolSetAttribute, pool, static_cast<CUmemPool_attribute>(attribute), value);

@@ -21,13 +21,17 @@ struct CallConfiguration {
 /// <<<>>> pushes, the kernel's host function pops; arguments may hold launches of their own.
 thread_local std::vector<CallConfiguration> configurations;
 
-Image* image_of(void** handle) { return reinterpret_cast<Image*>(handle); }
+Image* image_of(void** handle) {
+  return reinterpret_cast<Image*>(handle);
+}
 
 }  // namespace
 
 extern "C" {
 
-void** __cudaRegisterFatBinary(void* wrapper) { return reinterpret_cast<void**>(register_image(wrapper)); }
+void** __cudaRegisterFatBinary(void* wrapper) {
+  return reinterpret_cast<void**>(register_image(wrapper));
+}
 
 void __cudaRegisterFatBinaryEnd(void** /*image*/) {}
 
@@ -40,12 +44,14 @@ void __cudaRegisterFunction(void** image, const char* host_function, char* /*dev
   register_kernel(image_of(image), host_function, device_name);
 }
 
-void __cudaRegisterVar(void** image, char* host_variable, char* /*device_address*/, const char* device_name, int /*ext*/,
-                       size_t /*size*/, int /*constant*/, int /*global*/) {
+void __cudaRegisterVar(void** image, char* host_variable, char* /*device_address*/, const char* device_name,
+                       int /*ext*/, size_t /*size*/, int /*constant*/, int /*global*/) {
   register_variable(image_of(image), host_variable, device_name);
 }
 
-char __cudaInitModule(void** /*image*/) { return 1; }
+char __cudaInitModule(void** /*image*/) {
+  return 1;
+}
 
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared_bytes, CUstream stream) {
   configurations.push_back({grid, block, shared_bytes, stream});

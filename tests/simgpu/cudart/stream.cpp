@@ -22,7 +22,9 @@ void CUDA_CB run_callback(CUstream stream, CUresult status, void* data) {
 
 extern "C" {
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) { return forward(driver().cuStreamCreate, stream, 0u); }
+cudaError_t cudaStreamCreate(cudaStream_t* stream) {
+  return forward(driver().cuStreamCreate, stream, 0u);
+}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
   return forward(driver().cuStreamCreate, stream, flags);
@@ -32,7 +34,9 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, i
   return forward(driver().cuStreamCreateWithPriority, stream, flags, priority);
 }
 
-cudaError_t cudaStreamDestroy(cudaStream_t stream) { return forward(driver().cuStreamDestroy, stream); }
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return forward(driver().cuStreamDestroy, stream);
+}
 
 cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
   return forward(driver().cuThreadExchangeStreamCaptureMode, reinterpret_cast<CUstreamCaptureMode*>(mode));
@@ -43,7 +47,9 @@ SIMGPU_STREAM_ENTRY(cudaStreamSynchronize, _ptsz, (stream), cudaStream_t stream)
   return from_driver(on.cuStreamSynchronize(stream));
 }
 
-SIMGPU_STREAM_ENTRY(cudaStreamQuery, _ptsz, (stream), cudaStream_t stream) { return from_driver(on.cuStreamQuery(stream)); }
+SIMGPU_STREAM_ENTRY(cudaStreamQuery, _ptsz, (stream), cudaStream_t stream) {
+  return from_driver(on.cuStreamQuery(stream));
+}
 
 SIMGPU_STREAM_ENTRY(cudaStreamWaitEvent, _ptsz, (stream, event, flags), cudaStream_t stream, cudaEvent_t event,
                     unsigned flags) {
@@ -62,7 +68,8 @@ SIMGPU_STREAM_ENTRY(cudaStreamGetId, _ptsz, (stream, id), cudaStream_t stream, u
   return from_driver(on.cuStreamGetId(stream, id));
 }
 
-SIMGPU_STREAM_ENTRY(cudaStreamIsCapturing, _ptsz, (stream, status), cudaStream_t stream, cudaStreamCaptureStatus* status) {
+SIMGPU_STREAM_ENTRY(cudaStreamIsCapturing, _ptsz, (stream, status), cudaStream_t stream,
+                    cudaStreamCaptureStatus* status) {
   return from_driver(on.cuStreamIsCapturing(stream, reinterpret_cast<CUstreamCaptureStatus*>(status)));
 }
 
