@@ -59,12 +59,12 @@ train() {
       --checksum-every "$budget_steps" --json "$results/$name.json" | show_progress
 }
 
-# paged NAME STEPS SETTING...: the same under the library.
+# paged NAME STEPS SETTING...: the same under the library. No framework here whose allocator would have to be told anything.
 paged() {
   local name=$1 count=$2
   shift 2
   train "$name" "$count" "$build_dir/bin/tensorpager" run "${launcher_device[@]}" "$@" \
-      --set "stats:$results/$name.runtime.json" --
+      --set allocator:keep --set "stats:$results/$name.runtime.json" --
 }
 
 forget_settings

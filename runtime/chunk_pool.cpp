@@ -83,19 +83,24 @@ CUresult ChunkDriver::release(Chunk& chunk) const noexcept {
 
 namespace {
 
-// Calls `visit(first, count)` for each run of neighbouring granules.
-template <class Visit>
-CUresult for_each_run(std::span<const GranuleIndex> granules, Visit visit) {
-  for (std::size_t begin = 0; begin < granules.size();) {
-    std::size_t end = begin + 1;
-    while (end < granules.size() && granules[end] == granules[end - 1] + 1) ++end;
-    if (const CUresult result = visit(granules[begin], end - begin); result != CUDA_SUCCESS) return result;
-    begin = end;
-  }
-  return CUDA_SUCCESS;
+std::size_t run_length(std::span<const GranuleIndex> granules) noexcept {
+  std::size_t length = 1;
+  while (length < granules.size() && granules[length] == granules[length - 1] + 1) ++length;
+  return length;
 }
 
 }  // namespace
+
+CUresult ChunkDriver::grant(std::span<const GranuleIndex> granules) const noexcept {
+  while (!granules.empty()) {
+    const std::size_t length = run_length(granules);
+    const CUresult result =
+        driver().cuMemSetAccess(arena_.address(granules[0]), length * arena_.granularity(), &access_, 1);
+    if (result != CUDA_SUCCESS) return result;
+    granules = granules.subspan(length);
+  }
+  return CUDA_SUCCESS;
+}
 
 CUresult ChunkDriver::map(std::span<Chunk* const> chunks, std::span<const GranuleIndex> granules) const noexcept {
   std::size_t mapped = 0;
@@ -104,19 +109,18 @@ CUresult ChunkDriver::map(std::span<Chunk* const> chunks, std::span<const Granul
     result = driver().cuMemMap(arena_.address(granules[mapped]), arena_.granularity(), 0, chunks[mapped]->handle, 0);
     if (result == CUDA_SUCCESS) ++mapped;
   }
-  if (result == CUDA_SUCCESS) {
-    result = for_each_run(granules, [this](GranuleIndex first, std::size_t count) {
-      return driver().cuMemSetAccess(arena_.address(first), count * arena_.granularity(), &access_, 1);
-    });
+  if (result == CUDA_SUCCESS) result = grant(granules);
+  if (result == CUDA_SUCCESS) return result;
+  std::size_t done = 0;
+  for (auto left = granules.first(mapped); !left.empty(); left = left.subspan(done)) {
+    if (unmap_run(left, done) != CUDA_SUCCESS) break;
   }
-  if (result != CUDA_SUCCESS) unmap(granules.first(mapped));
   return result;
 }
 
-CUresult ChunkDriver::unmap(std::span<const GranuleIndex> granules) const noexcept {
-  return for_each_run(granules, [this](GranuleIndex first, std::size_t count) {
-    return driver().cuMemUnmap(arena_.address(first), count * arena_.granularity());
-  });
+CUresult ChunkDriver::unmap_run(std::span<const GranuleIndex> granules, std::size_t& done) const noexcept {
+  done = run_length(granules);
+  return driver().cuMemUnmap(arena_.address(granules[0]), done * arena_.granularity());
 }
 
 }  // namespace tensorpager

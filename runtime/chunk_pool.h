@@ -77,9 +77,12 @@ class ChunkDriver {
   /// Maps the chunks at the granules, one to one, and grants access, in one call for each run of neighbours. On failure
   /// nothing stays mapped.
   CUresult map(std::span<Chunk* const> chunks, std::span<const GranuleIndex> granules) const noexcept;
-  CUresult unmap(std::span<const GranuleIndex> granules) const noexcept;
+  /// Takes all granules of the longest run of neighbours at the front of the list out; their number is in `done`.
+  CUresult unmap_run(std::span<const GranuleIndex> granules, std::size_t& done) const noexcept;
 
  private:
+  CUresult grant(std::span<const GranuleIndex> granules) const noexcept;
+
   const Arena& arena_;
   CUmemAllocationProp properties_{};
   CUmemAccessDesc access_{};

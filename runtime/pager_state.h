@@ -19,6 +19,8 @@
 
 namespace tensorpager {
 
+inline constexpr std::size_t kNoLimit = ~std::size_t{0};
+
 struct PagerState {
   std::mutex mutex;
   std::condition_variable changed;
@@ -28,9 +30,9 @@ struct PagerState {
   Budget budget;
   TensorList tensors;
   std::uint64_t generations = 0;
-  std::size_t live_granules = 0;              ///< of all tensors, resident or not
-  std::size_t fixed_granules = 0;             ///< of those, resident for good
-  std::size_t most_chunks = ~std::size_t{0};  ///< found out when the driver had no more memory
+  std::size_t live_granules = 0;       ///< of all tensors, resident or not
+  std::size_t fixed_granules = 0;      ///< of those, resident for good
+  std::size_t most_chunks = kNoLimit;  ///< found out when the driver had no more memory
 
   std::unique_ptr<HostPool> host;
   std::size_t host_bytes = 0;      ///< footprints of all blocks, the retiring ones included

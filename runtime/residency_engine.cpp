@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "runtime/driver.h"
 #include "runtime/log.h"
@@ -46,10 +47,12 @@ class ResidencyEngine::Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
   bool mine() const noexcept { return place_ == state_.line.begin(); }
+  bool first_attempt() noexcept { return std::exchange(first_attempt_, false); }
 
  private:
   PagerState& state_;
   std::list<int>::iterator place_;
+  bool first_attempt_ = true;
 };
 
 ResidencyEngine::Tensors ResidencyEngine::find_operands(const Op& op) {
@@ -157,18 +160,23 @@ CUresult ResidencyEngine::claim_and_move(const Tensors& operands, Lock& lock) {
 }
 
 // One attempt, under the lock: kAgain when others must act first, or when more is to be claimed.
-CUresult ResidencyEngine::try_page_in(const Op& op, const Tensors& operands, const Turn& turn, Lock& lock) {
+CUresult ResidencyEngine::try_page_in(const Op& op, const Tensors& operands, Turn& turn, Lock& lock) {
   const std::size_t needed = std::transform_reduce(operands.begin(), operands.end(), std::size_t{0}, std::plus<>{},
                                                    [](const Tensor* t) { return t->fixed ? 0 : t->granules; });
-  if (needed + state_.fixed_granules > state_.chunk_capacity()) return refuse(op, needed);
   if (!turn.mine() || others_move(operands)) return kAgain;
+  if (needed + state_.fixed_granules > state_.chunk_capacity()) {
+    // The device was full once and may have room again: worth one more attempt before the job is told.
+    if (!turn.first_attempt() || state_.most_chunks == kNoLimit) return refuse(op, needed);
+    state_.most_chunks = kNoLimit;
+    return kAgain;
+  }
   return claim_and_move(operands, lock);
 }
 
 CUresult ResidencyEngine::page_in(const Op& op, Tensors& operands) {
   const OwnCalls own(context_);  // outlives the lock: it calls the driver when it ends
   Lock lock(state_.mutex);
-  const Turn turn(state_);
+  Turn turn(state_);
   const auto deadline = std::chrono::steady_clock::now() + victim_wait_;
   for (;;) {
     operands = find_operands(op);

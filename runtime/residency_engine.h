@@ -47,7 +47,7 @@ class ResidencyEngine {
   static bool all_resident(const Tensors& operands);
   bool others_move(const Tensors& operands) const;
   CUresult page_in(const Op& op, Tensors& operands);
-  CUresult try_page_in(const Op& op, const Tensors& operands, const Turn& turn, Lock& lock);
+  CUresult try_page_in(const Op& op, const Tensors& operands, Turn& turn, Lock& lock);
   CUresult claim_and_move(const Tensors& operands, Lock& lock);
   CUresult wait_for_host_memory(Lock& lock);
   CUresult order(const Op& op, const Tensors& operands);

@@ -99,43 +99,54 @@ CUresult Transfers::create_missing(Claim& claim) {
 }
 
 // The host waits for the last use through each mapping that goes, since an unmap waits for nothing.
-CUresult Transfers::hand_over(Claim& claim) {
+CUresult Transfers::unmap_old(Claim& claim) {
   Points last;
-  std::vector<GranuleIndex> leave;
-  std::vector<Chunk*> chunks;
-  std::vector<GranuleIndex> arrive;
-  for (const Move& move : claim.moves) {
-    if (move.from != kNoGranule) {
-      merge(last, move.chunk->ready);
-      leave.push_back(move.from);
-    }
-    if (move.to != kNoGranule && move.chunk->mapped != move.to) {
-      chunks.push_back(move.chunk);
-      arrive.push_back(move.to);
-    }
+  std::vector<Move*> leaving;
+  for (Move& move : claim.moves) {
+    if (move.from == kNoGranule) continue;
+    merge(last, move.chunk->ready);
+    leaving.push_back(&move);
   }
-  CUresult result = streams_.wait_host(last);
-  if (result != CUDA_SUCCESS) return result;
-  result = chunks_.unmap(leave);
-  if (result != CUDA_SUCCESS) return result;
-  statistics().unmaps.add(leave.size());
-  {
-    const std::lock_guard lock(state_.mutex);
-    for (Move& move : claim.moves) {
-      if (move.from == kNoGranule) continue;
-      (*state_.arena)[move.from].leaving = false;
-      move.from = kNoGranule;
-      move.chunk->mapped = kNoGranule;
-      move.chunk->ready.clear();
-    }
+  if (const CUresult result = streams_.wait_host(last); result != CUDA_SUCCESS) return result;
+  std::ranges::sort(leaving, {}, &Move::from);
+  std::vector<GranuleIndex> granules(leaving.size());
+  std::ranges::transform(leaving, granules.begin(), &Move::from);
+  std::size_t done = 0;
+  for (std::size_t at = 0; at < granules.size(); at += done) {
+    const CUresult result = chunks_.unmap_run(std::span(granules).subspan(at), done);
+    if (result != CUDA_SUCCESS) return result;
+    note_unmapped(std::span(leaving).subspan(at, done));
   }
-  result = chunks_.map(chunks, arrive);
-  if (result != CUDA_SUCCESS) return result;
-  statistics().maps.add(arrive.size());
+  return CUDA_SUCCESS;
+}
+
+void Transfers::note_unmapped(std::span<Move* const> moves) {
+  statistics().unmaps.add(moves.size());
   const std::lock_guard lock(state_.mutex);
-  for (std::size_t i = 0; i < chunks.size(); ++i) {
-    chunks[i]->mapped = arrive[i];
-    (*state_.arena)[arrive[i]].chunk = chunks[i];
+  for (Move* move : moves) {
+    (*state_.arena)[move->from].leaving = false;
+    move->from = kNoGranule;
+    move->chunk->mapped = kNoGranule;
+    move->chunk->ready.clear();
+  }
+}
+
+CUresult Transfers::map_new(Claim& claim) {
+  std::vector<Move*> arriving;
+  for (Move& move : claim.moves) {
+    if (move.target != nullptr && move.chunk->mapped != move.to) arriving.push_back(&move);
+  }
+  std::ranges::sort(arriving, {}, &Move::to);
+  std::vector<Chunk*> chunks(arriving.size());
+  std::vector<GranuleIndex> granules(arriving.size());
+  std::ranges::transform(arriving, chunks.begin(), &Move::chunk);
+  std::ranges::transform(arriving, granules.begin(), &Move::to);
+  if (const CUresult result = chunks_.map(chunks, granules); result != CUDA_SUCCESS) return result;
+  statistics().maps.add(arriving.size());
+  const std::lock_guard lock(state_.mutex);
+  for (const Move* move : arriving) {
+    move->chunk->mapped = move->to;
+    (*state_.arena)[move->to].chunk = move->chunk;
   }
   return CUDA_SUCCESS;
 }
@@ -245,7 +256,8 @@ CUresult Transfers::carry_out(Claim& claim) {
   streams_.poll();  // so that host blocks whose copies are done can be used again
   CUresult result = copy_out(claim);
   if (result == CUDA_SUCCESS) result = create_missing(claim);
-  if (result == CUDA_SUCCESS) result = hand_over(claim);
+  if (result == CUDA_SUCCESS) result = unmap_old(claim);
+  if (result == CUDA_SUCCESS) result = map_new(claim);
   if (result == CUDA_SUCCESS) result = give_back(claim);
   if (result == CUDA_SUCCESS) result = load(claim);
   if (result != CUDA_SUCCESS) {

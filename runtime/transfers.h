@@ -26,7 +26,9 @@ class Transfers {
   std::byte* host_memory(std::size_t bytes);
   CUresult copy_out(Claim& claim);
   CUresult copy_out_one(const Move& move, HostBlock& block);
-  CUresult hand_over(Claim& claim);
+  CUresult unmap_old(Claim& claim);
+  void note_unmapped(std::span<Move* const> moves);
+  CUresult map_new(Claim& claim);
   CUresult create_missing(Claim& claim);
   CUresult give_back(Claim& claim);
   CUresult load(Claim& claim);

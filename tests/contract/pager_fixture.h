@@ -13,6 +13,12 @@ class PagerTest : public testing::Test {
   static constexpr std::size_t kGrain = 64 << 10;
 
   void SetUp() override { sim_ = &SimDriver::open(); }
+  void TearDown() override {
+    EXPECT_EQ(sim_->simgpu_violations(), 0u);
+    if (limit_ > 0) {
+      EXPECT_LE(sim_->simgpu_high_water_bytes(), limit_);
+    }
+  }
 
   static Settings settings(const DeviceFacts& facts, std::size_t chunks, std::size_t host_bytes) {
     OptionSources sources;
@@ -25,8 +31,9 @@ class PagerTest : public testing::Test {
     return settings;
   }
 
-  /// Pagers are never destroyed in the product; here each test leaves its own behind, with its chunks.
+  /// On a fresh device. Pagers are never destroyed in the product; here each leaves its records behind.
   Pager& attach(std::size_t chunks, std::size_t host_bytes = 64 << 20) {
+    sim_->restart();
     const auto facts = ask_device();
     EXPECT_TRUE(facts.has_value());
     auto pager = Pager::attach(*facts, settings(*facts, chunks, host_bytes));

@@ -1,3 +1,6 @@
+#include <cstdlib>
+#include <thread>
+
 #include "tests/contract/pager_fixture.h"
 
 namespace tensorpager::test {
@@ -178,14 +181,35 @@ void random_job(Pager& pager, unsigned seed, std::size_t limit, const std::funct
   job.check_all();
 }
 
+TEST_F(PagerContract, ThreadsShareTheBudgetAndKeepTheirBytes) {
+  for (unsigned seed = 1; seed <= 6 && !HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    setenv("SIMGPU_SEED", std::to_string(seed).c_str(), 1);
+    Pager& pager = attach(14);
+    std::vector<std::thread> threads;
+    for (unsigned thread = 0; thread < 4; ++thread) {
+      threads.emplace_back([&, thread] {
+        sim_->make_current();
+        random_job(pager, seed * 100 + thread, limit_, [this] { return used_now(); });
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    EXPECT_TRUE(pager.admit_passed_through(14 * kGrain)) << "nothing may stay claimed";
+  }
+  unsetenv("SIMGPU_SEED");
+}
+
 TEST_F(PagerContract, RandomJobsKeepEveryByteAndTheBudget) {
+  const auto evictions = statistics().evictions.get();
   for (unsigned seed = 1; seed <= 10 && !HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    const std::size_t before = used_now();
+    setenv("SIMGPU_SEED", std::to_string(seed).c_str(), 1);
     Pager& pager = attach(10);
-    random_job(pager, seed, before + 10 * kGrain, [this] { return used_now(); });
+    random_job(pager, seed, limit_, [this] { return used_now(); });
     EXPECT_TRUE(pager.admit_passed_through(10 * kGrain)) << "all tensors are freed, so all chunks can be given back";
   }
+  unsetenv("SIMGPU_SEED");
+  EXPECT_GT(statistics().evictions.get(), evictions + 100);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/driver.h"
+#include "tests/simgpu/simgpu.h"
 
 namespace tensorpager::test {
 
@@ -38,11 +39,29 @@ struct SimDriver {
     return dlsym(library(), name);
   }
 
-  /// Opened, with a current context, and loaded as the runtime's driver.
+  /// Opened and loaded as the runtime's driver.
   static const SimDriver& open() {
     static const SimDriver driver = make();
     return driver;
   }
+
+  /// As a fresh process has it, with a current context. What lived on the device before is gone.
+  void restart() const {
+    simgpu_reset();
+    EXPECT_EQ(cuInit(0), CUDA_SUCCESS);
+    make_current();
+  }
+
+  /// Each thread needs the context for itself.
+  void make_current() const {
+    CUcontext context = nullptr;
+    EXPECT_EQ(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    EXPECT_EQ(cuCtxSetCurrent(context), CUDA_SUCCESS);
+  }
+
+  decltype(&::simgpu_reset) simgpu_reset = nullptr;
+  decltype(&::simgpu_violations) simgpu_violations = nullptr;
+  decltype(&::simgpu_high_water_bytes) simgpu_high_water_bytes = nullptr;
 
  private:
   static void* library() {
@@ -56,11 +75,11 @@ struct SimDriver {
 #define TENSORPAGER_FIND_JOB_CALL(name) driver.name = reinterpret_cast<decltype(SimDriver::name)>(find(#name));
     TENSORPAGER_JOB_CALLS(TENSORPAGER_FIND_JOB_CALL)
 #undef TENSORPAGER_FIND_JOB_CALL
+    driver.simgpu_reset = reinterpret_cast<decltype(simgpu_reset)>(find("simgpu_reset"));
+    driver.simgpu_violations = reinterpret_cast<decltype(simgpu_violations)>(find("simgpu_violations"));
+    driver.simgpu_high_water_bytes =
+        reinterpret_cast<decltype(simgpu_high_water_bytes)>(find("simgpu_high_water_bytes"));
     EXPECT_EQ(load_driver(find), "");
-    CUcontext context = nullptr;
-    EXPECT_EQ(driver.cuInit(0), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
     return driver;
   }
 };

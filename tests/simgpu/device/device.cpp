@@ -27,7 +27,7 @@ Device::Device(const Settings& the_settings, HostClock& the_clock, Statistics& t
 
 bool Device::activate(Context& context) {
   if (!capacity.charge(profile.context_bytes)) return false;
-  statistics.context_bytes += profile.context_bytes;
+  statistics.context_bytes.add(profile.context_bytes);
   context.active = true;
   context.error = CUDA_SUCCESS;
   context.ordinal = next_context++;
@@ -69,7 +69,7 @@ void Device::deactivate(Context& context) {
   context.per_thread.clear();
   context.active = false;
   capacity.discharge(profile.context_bytes);
-  statistics.context_bytes -= profile.context_bytes;
+  statistics.context_bytes.subtract(profile.context_bytes);
   trim_pools();
 }
 

@@ -52,7 +52,7 @@ struct LoadedCode : Code {
   ~LoadedCode() {
     module.reset();
     device.capacity.discharge(charged);
-    device.statistics.module_bytes -= charged;
+    device.statistics.module_bytes.subtract(charged);
   }
   Device& device;
   Globals globals;
@@ -67,7 +67,7 @@ tl::expected<std::shared_ptr<Code>, CUresult> load_code(Call& call, const void* 
   if (!device.capacity.charge(device.profile.module_bytes)) return tl::unexpected(CUDA_ERROR_OUT_OF_MEMORY);
   auto code = std::make_shared<LoadedCode>(device);
   code->charged = device.profile.module_bytes;
-  device.statistics.module_bytes += code->charged;
+  device.statistics.module_bytes.add(code->charged);
   auto module = load_module(image, code->globals, device.settings.loader);
   if (!module) return tl::unexpected(refuse(module.error()));
   code->module = std::move(*module);
