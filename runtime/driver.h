@@ -18,6 +18,7 @@ namespace tensorpager {
   X(cuCtxPopCurrent_v2)             \
   X(cuCtxPushCurrent_v2)            \
   X(cuCtxSynchronize)               \
+  X(cuDeviceGetCount)               \
   X(cuDeviceGetDefaultMemPool)      \
   X(cuDevicePrimaryCtxGetState)     \
   X(cuDeviceTotalMem_v2)            \

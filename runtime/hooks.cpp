@@ -176,6 +176,7 @@ CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool po
     count(OpKind::alloc);
     Pager* const paging = pager();
     if (paging == nullptr) return observe_alloc(address, bytes, forward);
+    if (!paging->covers_current_device()) return forward();
     const bool ours = pool == nullptr || pool == paging->facts().default_pool;
     const StreamId id = paging->streams().find(stream);
     // An allocation in a capture is a node of the graph, with an address of its own.
@@ -198,7 +199,8 @@ CUresult on_plain_alloc(const CUdeviceptr* address, std::size_t bytes, Forward f
   return guarded([&] {
     count(OpKind::alloc);
     Pager* const paging = pager();
-    return paging != nullptr ? pass_alloc(*paging, address, bytes, forward) : observe_alloc(address, bytes, forward);
+    if (paging == nullptr) return observe_alloc(address, bytes, forward);
+    return paging->covers_current_device() ? pass_alloc(*paging, address, bytes, forward) : forward();
   });
 }
 
@@ -217,6 +219,7 @@ CUresult on_mem_get_info(std::size_t* free_bytes, std::size_t* total_bytes, Forw
     const CUresult result = forward();
     if (result != CUDA_SUCCESS || !settings().budget) return result;
     if (Pager* const paging = pager()) {
+      if (!paging->covers_current_device()) return result;
       *total_bytes = paging->budget();
       *free_bytes = paging->allocator().free_bytes();
     } else if (const DeviceFacts* device = observed_device()) {

@@ -51,6 +51,7 @@ tl::expected<DeviceFacts, CUresult> ask_device() {
   }
   if (result == CUDA_SUCCESS) result = driver().cuMemGetInfo_v2(&free, &facts.total);
   if (result == CUDA_SUCCESS) result = driver().cuDeviceGetDefaultMemPool(&facts.default_pool, facts.device);
+  if (result == CUDA_SUCCESS) result = driver().cuDeviceGetCount(&facts.devices);
   if (result != CUDA_SUCCESS) return tl::unexpected(result);
   facts.used = facts.total - free;
   return facts;
@@ -95,6 +96,15 @@ tl::expected<std::unique_ptr<Pager>, CUresult> Pager::attach(const DeviceFacts& 
 std::size_t Pager::budget() {
   const std::lock_guard lock(state_.mutex);
   return state_.budget.limit;
+}
+
+bool Pager::covers_current_device() const noexcept {
+  if (facts_.devices == 1) return true;
+  CUdevice current = facts_.device;
+  if (driver().cuCtxGetDevice(&current) != CUDA_SUCCESS || current == facts_.device) return true;
+  TENSORPAGER_LOG(warn, "device", "device {} is not managed: the budget is for device {}, the first that was used",
+                  current, facts_.device);
+  return false;
 }
 
 bool Pager::capturing(CUstream stream) const noexcept {

@@ -23,6 +23,7 @@ struct DeviceFacts {
   std::size_t total = 0;
   std::size_t used = 0;  ///< by this context, its modules, and other processes: the driver does not tell them apart
   CUmemoryPool default_pool = nullptr;
+  int devices = 1;  ///< that the process sees
 };
 
 /// CUDA_ERROR_INVALID_CONTEXT: the thread has none.
@@ -36,6 +37,8 @@ class Pager {
   const Arena& arena() const noexcept { return *state_.arena; }
   bool owns(CUdeviceptr address) const noexcept { return state_.arena->contains(address); }
   std::size_t budget();
+  /// False: the thread works on another device, whose memory is the driver's alone.
+  bool covers_current_device() const noexcept;
 
   StreamTable& streams() noexcept { return streams_; }
   DeviceAllocator& allocator() noexcept { return allocator_; }
