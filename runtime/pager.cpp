@@ -10,7 +10,7 @@ namespace tensorpager {
 namespace {
 
 // Addresses are cheap, and a job whose sizes never repeat needs many; the arena cuts this to what its tables bear.
-constexpr std::size_t kArenaPerDeviceByte = 64;
+constexpr std::size_t kArenaPerDeviceByte = 16;
 
 std::chrono::milliseconds victim_wait(const Settings& settings) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(settings.victim_wait);
