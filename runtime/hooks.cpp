@@ -51,8 +51,8 @@ bool observed_budget_admits(std::size_t bytes) noexcept {
   if (taken + bytes <= limit) return true;
   statistics().refused_allocs.add();
   TENSORPAGER_LOG(warn, "budget",
-                  "out of memory: asked {} MiB, {} of {} MiB taken; policy observe moves nothing. Try policy lru",
-                  bytes >> 20, taken >> 20, limit >> 20);
+                  "out of memory: asked {} KiB, {} of {} MiB taken; policy observe moves nothing. Try policy lru",
+                  (bytes + 1023) >> 10, taken >> 20, limit >> 20);
   return false;
 }
 
