@@ -27,8 +27,10 @@ namespace tensorpager {
   X(cuEventQuery)                   \
   X(cuEventRecord)                  \
   X(cuEventSynchronize)             \
+  X(cuFuncGetName)                  \
   X(cuFuncGetParamInfo)             \
   X(cuGetErrorName)                 \
+  X(cuKernelGetName)                \
   X(cuKernelGetParamInfo)           \
   X(cuMemAddressFree)               \
   X(cuMemAddressReserve)            \

@@ -32,50 +32,70 @@ bool scan_extra(void* const* extra, const Arena& arena, Words& out) {
   return true;
 }
 
+// A kernel of a library and a function of a module are asked in two ways.
+struct ByFunction {
+  CUfunction handle;
+  CUresult parameter(std::size_t index, Kernel::Parameter& out) const {
+    return driver().cuFuncGetParamInfo(handle, index, &out.offset, &out.bytes);
+  }
+  CUresult name(const char** out) const { return driver().cuFuncGetName(out, handle); }
+};
+struct ByKernel {
+  CUkernel handle;
+  CUresult parameter(std::size_t index, Kernel::Parameter& out) const {
+    return driver().cuKernelGetParamInfo(handle, index, &out.offset, &out.bytes);
+  }
+  CUresult name(const char** out) const { return driver().cuKernelGetName(out, handle); }
+};
+
+template <class Handle>
+std::optional<std::vector<Kernel::Parameter>> ask_parameters(Handle handle) {
+  std::vector<Kernel::Parameter> found;
+  for (;;) {
+    Kernel::Parameter parameter{};
+    const CUresult result = handle.parameter(found.size(), parameter);
+    if (result == CUDA_ERROR_INVALID_VALUE) return found;  // the index is past the last one
+    if (result != CUDA_SUCCESS) return std::nullopt;
+    found.push_back(parameter);
+  }
+}
+
+template <class Handle>
+Kernel ask(Handle handle) {
+  const char* name = nullptr;
+  if (handle.name(&name) != CUDA_SUCCESS || name == nullptr) name = "?";
+  return {name, ask_parameters(handle)};
+}
+
 }  // namespace
 
-bool KernelParameters::scan(CUfunction function, void* const* params, void* const* extra, const Arena& arena,
+bool KernelParameters::scan(const Kernel& kernel, void* const* params, void* const* extra, const Arena& arena,
                             Words& out) {
   if (extra != nullptr) return scan_extra(extra, arena, out);
-  const auto known = layout(function);
-  if (!known) return false;
-  if (params == nullptr) return known->empty();
-  for (std::size_t i = 0; i < known->size(); ++i)
-    scan_bytes(params[i], (*known)[i].offset, (*known)[i].bytes, arena, out);
+  if (!kernel.parameters) return false;
+  if (params == nullptr) return kernel.parameters->empty();
+  const auto& layout = *kernel.parameters;
+  for (std::size_t i = 0; i < layout.size(); ++i) {
+    scan_bytes(params[i], layout[i].offset, layout[i].bytes, arena, out);
+  }
   return true;
 }
 
-std::shared_ptr<const KernelParameters::Layout> KernelParameters::ask(CUfunction function, bool kernel) const {
-  auto found = std::make_shared<Layout>();
-  for (std::size_t index = 0;; ++index) {
-    Parameter parameter{};
-    const CUresult result = kernel ? driver().cuKernelGetParamInfo(reinterpret_cast<CUkernel>(function), index,
-                                                                   &parameter.offset, &parameter.bytes)
-                                   : driver().cuFuncGetParamInfo(function, index, &parameter.offset, &parameter.bytes);
-    if (result == CUDA_ERROR_INVALID_VALUE) return found;  // the index is past the last one
-    if (result != CUDA_SUCCESS) return nullptr;
-    found->push_back(parameter);
-  }
-}
-
-std::shared_ptr<const KernelParameters::Layout> KernelParameters::layout(CUfunction function) {
-  bool kernel = false;
+KernelParameters::Found KernelParameters::find(CUfunction function) {
+  bool library_kernel = false;
   {
     const std::shared_lock lock(mutex_);
-    const auto entry = layouts_.find(function);
-    if (entry != layouts_.end()) return entry->second;
-    kernel = kernels_.contains(function);
+    const auto entry = known_.find(function);
+    if (entry != known_.end()) return {entry->second, false};
+    library_kernel = kernels_.contains(function);
   }
-  auto answer = ask(function, kernel);
+  Kernel kernel;
+  if (library_kernel) kernel = ask(ByKernel{reinterpret_cast<CUkernel>(function)});
   // The handle may have been a kernel's once and a function's now.
-  if (kernel && !answer) answer = ask(function, false);
+  if (!kernel.parameters) kernel = ask(ByFunction{function});
+  auto answer = std::make_shared<const Kernel>(std::move(kernel));
   const std::unique_lock lock(mutex_);
-  return layouts_.try_emplace(function, std::move(answer)).first->second;
-}
-
-bool KernelParameters::known(CUfunction function) {
-  const std::shared_lock lock(mutex_);
-  return layouts_.contains(function);
+  return {known_.try_emplace(function, std::move(answer)).first->second, true};
 }
 
 void KernelParameters::note_kernels(const CUkernel* kernels, unsigned count) {
@@ -85,7 +105,7 @@ void KernelParameters::note_kernels(const CUkernel* kernels, unsigned count) {
 
 void KernelParameters::forget() {
   const std::unique_lock lock(mutex_);
-  layouts_.clear();  // what is a kernel stays known: other libraries' handles live on
+  known_.clear();  // what is a library's kernel stays known: other libraries' handles live on
 }
 
 }  // namespace tensorpager

@@ -11,7 +11,9 @@
 #include <boost/container/small_vector.hpp>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <shared_mutex>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -22,31 +24,36 @@ namespace tensorpager {
 
 using Words = boost::container::small_vector<CUdeviceptr, 16>;
 
-class KernelParameters {
- public:
-  /// Adds the words that lie in the arena. False: the layout is not known, so the operands are not.
-  bool scan(CUfunction function, void* const* params, void* const* extra, const Arena& arena, Words& out);
-
-  /// Handles of cuLibraryGetKernel: the driver answers for them under another name.
-  void note_kernels(const CUkernel* kernels, unsigned count);
-  /// After an unload: handles may come back with another meaning.
-  void forget();
-
-  /// False until the kernel's first launch, which may load its code.
-  bool known(CUfunction function);
-
- private:
+/// What the driver tells of a kernel.
+struct Kernel {
   struct Parameter {
     std::size_t offset;
     std::size_t bytes;
   };
-  using Layout = std::vector<Parameter>;
+  std::string name;
+  std::optional<std::vector<Parameter>> parameters;  ///< nullopt: it does not say
+};
 
-  std::shared_ptr<const Layout> layout(CUfunction function);
-  std::shared_ptr<const Layout> ask(CUfunction function, bool kernel) const;
+class KernelParameters {
+ public:
+  struct Found {
+    std::shared_ptr<const Kernel> kernel;
+    bool first = false;  ///< not launched before: its code may be loaded at its first launch
+  };
+  /// Asks the driver once a kernel.
+  Found find(CUfunction function);
 
+  /// Adds the words that lie in the arena. False: the layout is not known, so the operands are not.
+  static bool scan(const Kernel& kernel, void* const* params, void* const* extra, const Arena& arena, Words& out);
+
+  /// Handles of cuLibraryGetKernel: the driver answers for them under other names.
+  void note_kernels(const CUkernel* kernels, unsigned count);
+  /// After an unload: handles may come back with another meaning.
+  void forget();
+
+ private:
   std::shared_mutex mutex_;
-  std::unordered_map<CUfunction, std::shared_ptr<const Layout>> layouts_;  // null: the driver does not say
+  std::unordered_map<CUfunction, std::shared_ptr<const Kernel>> known_;
   std::unordered_set<CUfunction> kernels_;
 };
 

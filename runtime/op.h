@@ -16,6 +16,7 @@ struct Op {
   StreamId stream;
   std::uint64_t index;                    ///< in its stream
   std::span<const CUdeviceptr> operands;  ///< words that may be device addresses; those outside the arena are ignored
+  const char* name = "";                  ///< the kernel's, for messages
   bool all_tensors = false;               ///< operands unknown: unknown means resident
   bool keeps_addresses = false;           ///< hardware or a graph may use them later on its own
   bool capturing = false;  ///< becomes a graph node: nothing runs now, and the stream must not be touched

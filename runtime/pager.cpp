@@ -121,34 +121,37 @@ CUresult Pager::run(Op op, StreamRef stream, Forward forward) {
   return engine_.run(op, forward);
 }
 
-bool Pager::scan(CUfunction function, void** params, void** extra, Words& out) {
-  if (kernels_.scan(function, params, extra, *state_.arena, out)) return true;
+bool Pager::scan(const Kernel& kernel, void** params, void** extra, Words& out) {
+  if (KernelParameters::scan(kernel, params, extra, *state_.arena, out)) return true;
   TENSORPAGER_LOG(warn, "operands",
-                  "the driver does not tell a kernel's parameters; every tensor is kept resident for it");
+                  "the driver does not tell the parameters of {}; every tensor is kept resident for it", kernel.name);
   return false;
 }
 
 CUresult Pager::pin_launch(CUfunction function, void** params, void** extra, Forward forward) {
   Words words;
-  Op op{.kind = OpKind::graph_launch,
-        .stream = 0,
-        .index = 0,
-        .operands = {},
-        .keeps_addresses = true,
-        .capturing = true};
-  op.all_tensors = !scan(function, params, extra, words);
-  op.operands = {words.data(), words.size()};
-  return engine_.run(op, forward);
+  const auto kernel = kernels_.find(function).kernel;
+  const bool scanned = scan(*kernel, params, extra, words);
+  return engine_.run({.kind = OpKind::graph_launch,
+                      .stream = 0,
+                      .index = 0,
+                      .operands = {words.data(), words.size()},
+                      .name = kernel->name.c_str(),
+                      .all_tensors = !scanned,
+                      .keeps_addresses = true,
+                      .capturing = true},
+                     forward);
 }
 
 CUresult Pager::launch(CUfunction function, void** params, void** extra, StreamRef stream, Forward forward) {
   Words words;
-  const bool first = !kernels_.known(function);
-  const bool scanned = scan(function, params, extra, words);
+  const auto [kernel, first] = kernels_.find(function);
+  const bool scanned = scan(*kernel, params, extra, words);
   const Op op{.kind = OpKind::launch,
               .stream = 0,
               .index = 0,
               .operands = {words.data(), words.size()},
+              .name = kernel->name.c_str(),
               .all_tensors = !scanned};
   // With lazy loading a kernel's code comes to the device at its first launch.
   const auto measured = [&] { return measure_code(forward); };

@@ -67,7 +67,7 @@ class Pager {
  private:
   Pager(const DeviceFacts& facts, const Settings& settings, std::unique_ptr<Arena> arena);
   CUresult open(const Settings& settings);
-  bool scan(CUfunction function, void** params, void** extra, Words& out);
+  bool scan(const Kernel& kernel, void** params, void** extra, Words& out);
   CUresult run(Op op, StreamRef stream, Forward forward);
 
   const DeviceFacts facts_;

@@ -96,13 +96,14 @@ CUresult ResidencyEngine::refuse(const Op& op, std::size_t granules) {
   statistics().refused_ops.add();
   const double mebi = 1 << 20;
   const double grain = static_cast<double>(state_.arena->granularity());
-  TENSORPAGER_LOG(
-      error, "budget",
-      "a {} (op {} of its stream) needs {:.1f} MiB at once; the budget of {:.1f} MiB leaves {:.1f} MiB for tensors, "
-      "{:.1f} MiB of them pinned. It gets CUDA_ERROR_OUT_OF_MEMORY. Raise budget",
-      op_name(op.kind), op.index, static_cast<double>(granules) * grain / mebi,
-      static_cast<double>(state_.budget.limit) / mebi, static_cast<double>(state_.chunk_capacity()) * grain / mebi,
-      static_cast<double>(state_.fixed_granules) * grain / mebi);
+  TENSORPAGER_LOG(error, "budget",
+                  "a {}{}{} (op {} of its stream) needs {:.1f} MiB at once; the budget of {:.1f} MiB leaves {:.1f} MiB "
+                  "for tensors, "
+                  "{:.1f} MiB of them pinned. It gets CUDA_ERROR_OUT_OF_MEMORY. Raise budget",
+                  op_name(op.kind), *op.name ? " of " : "", op.name, op.index,
+                  static_cast<double>(granules) * grain / mebi, static_cast<double>(state_.budget.limit) / mebi,
+                  static_cast<double>(state_.chunk_capacity()) * grain / mebi,
+                  static_cast<double>(state_.fixed_granules) * grain / mebi);
   return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -110,9 +111,9 @@ CUresult ResidencyEngine::time_out(const Op& op) {
   statistics().refused_ops.add();
   TENSORPAGER_LOG(
       error, "budget",
-      "a {} (op {} of its stream) waited {} ms for other threads' tensors. It gets CUDA_ERROR_OUT_OF_MEMORY. "
+      "a {}{}{} (op {} of its stream) waited {} ms for other threads' tensors. It gets CUDA_ERROR_OUT_OF_MEMORY. "
       "Raise budget, or victim_wait",
-      op_name(op.kind), op.index, victim_wait_.count());
+      op_name(op.kind), *op.name ? " of " : "", op.name, op.index, victim_wait_.count());
   return CUDA_ERROR_OUT_OF_MEMORY;
 }
 
