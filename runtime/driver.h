@@ -17,12 +17,9 @@ namespace tensorpager {
   X(cuCtxGetDevice)                 \
   X(cuCtxPopCurrent_v2)             \
   X(cuCtxPushCurrent_v2)            \
-  X(cuCtxSynchronize)               \
   X(cuDeviceGetDefaultMemPool)      \
   X(cuDevicePrimaryCtxGetState)     \
-  X(cuDeviceTotalMem_v2)            \
   X(cuEventCreate)                  \
-  X(cuEventDestroy_v2)              \
   X(cuEventQuery)                   \
   X(cuEventRecord)                  \
   X(cuEventSynchronize)             \
@@ -32,7 +29,6 @@ namespace tensorpager {
   X(cuMemAddressFree)               \
   X(cuMemAddressReserve)            \
   X(cuMemCreate)                    \
-  X(cuMemFreeHost)                  \
   X(cuMemGetAllocationGranularity)  \
   X(cuMemGetInfo_v2)                \
   X(cuMemHostAlloc)                 \
@@ -76,6 +72,7 @@ class OwnCalls {
 
  private:
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool relaxed_ = false;
   bool pushed_ = false;
 };
 

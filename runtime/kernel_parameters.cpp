@@ -73,9 +73,13 @@ std::shared_ptr<const KernelParameters::Layout> KernelParameters::layout(CUfunct
   return layouts_.try_emplace(function, std::move(answer)).first->second;
 }
 
-bool KernelParameters::known(CUfunction function) {
-  const std::shared_lock lock(mutex_);
-  return layouts_.contains(function);
+bool KernelParameters::first_launch(CUfunction function) {
+  {
+    const std::shared_lock lock(mutex_);
+    if (launched_.contains(function)) return false;
+  }
+  const std::unique_lock lock(mutex_);
+  return launched_.insert(function).second;
 }
 
 void KernelParameters::note_kernels(const CUkernel* kernels, unsigned count) {
@@ -85,6 +89,7 @@ void KernelParameters::note_kernels(const CUkernel* kernels, unsigned count) {
 
 void KernelParameters::forget() {
   const std::unique_lock lock(mutex_);
+  launched_.clear();
   layouts_.clear();  // what is a kernel stays known: other libraries' handles live on
 }
 

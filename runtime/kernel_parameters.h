@@ -32,8 +32,8 @@ class KernelParameters {
   /// After an unload: handles may come back with another meaning.
   void forget();
 
-  /// False until the kernel's first launch, which may load its code.
-  bool known(CUfunction function);
+  /// True once a kernel: its first launch may load its code.
+  bool first_launch(CUfunction function);
 
  private:
   struct Parameter {
@@ -48,6 +48,7 @@ class KernelParameters {
   std::shared_mutex mutex_;
   std::unordered_map<CUfunction, std::shared_ptr<const Layout>> layouts_;  // null: the driver does not say
   std::unordered_set<CUfunction> kernels_;
+  std::unordered_set<CUfunction> launched_;
 };
 
 }  // namespace tensorpager

@@ -37,6 +37,7 @@ class RecordingDriver {
       current_->reserved = bytes;
       return current_->note("reserve");
     };
+    table_.cuMemAddressFree = [](CUdeviceptr, std::size_t) { return current_->note("unreserve"); };
     replace_driver(&table_);
   }
   ~RecordingDriver() { replace_driver(nullptr); }
