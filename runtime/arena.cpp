@@ -19,12 +19,16 @@ constexpr CUdeviceptr kPreferredBase = 0x2A5A'0000'0000;
 }  // namespace
 
 tl::expected<std::unique_ptr<Arena>, CUresult> Arena::reserve(std::size_t bytes, std::size_t granularity) {
-  const std::size_t wanted = std::clamp<std::size_t>(bytes / granularity, 1, kMostGranules) * granularity;
+  std::size_t granules = std::clamp<std::size_t>(bytes / granularity, 1, kMostGranules);
   CUdeviceptr base = 0;
-  CUresult result = driver().cuMemAddressReserve(&base, wanted, granularity, kPreferredBase, 0);
-  if (result != CUDA_SUCCESS) result = driver().cuMemAddressReserve(&base, wanted, granularity, 0, 0);
+  CUresult result = driver().cuMemAddressReserve(&base, granules * granularity, granularity, kPreferredBase, 0);
+  // Addresses may be scarcer than asked for (limits, other reservations): less will do.
+  while (result != CUDA_SUCCESS && granules > 0) {
+    result = driver().cuMemAddressReserve(&base, granules * granularity, granularity, 0, 0);
+    if (result != CUDA_SUCCESS) granules /= 2;
+  }
   if (result != CUDA_SUCCESS) return tl::unexpected(result);
-  std::unique_ptr<Arena> arena(new Arena(base, wanted, granularity));
+  std::unique_ptr<Arena> arena(new Arena(base, granules * granularity, granularity));
   if (arena->granules_ == nullptr) return tl::unexpected(CUDA_ERROR_OUT_OF_MEMORY);
   return arena;
 }

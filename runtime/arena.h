@@ -34,7 +34,8 @@ struct Granule {
 
 class Arena {
  public:
-  /// Reserves addresses. `bytes` is rounded to granules, and cut to at most kMostGranules of them.
+  /// Reserves addresses. `bytes` is rounded to granules, and cut to at most kMostGranules of them; halved until the
+  /// driver has as many.
   static tl::expected<std::unique_ptr<Arena>, CUresult> reserve(std::size_t bytes, std::size_t granularity);
 
   /// Only when the pager could not start: nothing is mapped then.

@@ -18,9 +18,9 @@ CUresult DeviceAllocator::refuse(std::size_t bytes) {
   const std::size_t grain = state_.arena->granularity();
   TENSORPAGER_LOG(
       warn, "budget",
-      "out of memory: asked {} MiB; live {} MiB, room for {} MiB on the device and {} MiB on the host. Raise budget or "
+      "out of memory: asked {} KiB; live {} MiB, room for {} MiB on the device and {} MiB on the host. Raise budget or "
       "host_budget",
-      bytes >> 20, state_.live_granules * grain >> 20, state_.chunk_capacity() * grain >> 20,
+      (bytes + 1023) >> 10, state_.live_granules * grain >> 20, state_.chunk_capacity() * grain >> 20,
       state_.host->usable() >> 20);
   return CUDA_ERROR_OUT_OF_MEMORY;
 }

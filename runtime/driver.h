@@ -17,6 +17,7 @@ namespace tensorpager {
   X(cuCtxGetDevice)                 \
   X(cuCtxPopCurrent_v2)             \
   X(cuCtxPushCurrent_v2)            \
+  X(cuDeviceGetCount)               \
   X(cuDeviceGetDefaultMemPool)      \
   X(cuDevicePrimaryCtxGetState)     \
   X(cuEventCreate)                  \

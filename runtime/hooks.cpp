@@ -51,8 +51,8 @@ bool observed_budget_admits(std::size_t bytes) noexcept {
   if (taken + bytes <= limit) return true;
   statistics().refused_allocs.add();
   TENSORPAGER_LOG(warn, "budget",
-                  "out of memory: asked {} MiB, {} of {} MiB taken; policy observe moves nothing. Try policy lru",
-                  bytes >> 20, taken >> 20, limit >> 20);
+                  "out of memory: asked {} KiB, {} of {} MiB taken; policy observe moves nothing. Try policy lru",
+                  (bytes + 1023) >> 10, taken >> 20, limit >> 20);
   return false;
 }
 
@@ -180,7 +180,7 @@ CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool po
     count(OpKind::alloc);
     Pager* const paging = pager();
     if (paging == nullptr) return observe_alloc(address, bytes, forward);
-    if (!paging->serves_current_context()) return forward();
+    if (!paging->covers_current_device()) return forward();
     const bool ours = pool == nullptr || pool == paging->facts().default_pool;
     const StreamId id = paging->streams().find(stream);
     // An allocation in a capture is a node of the graph, with an address of its own.
@@ -204,7 +204,7 @@ CUresult on_plain_alloc(const CUdeviceptr* address, std::size_t bytes, Forward f
     count(OpKind::alloc);
     Pager* const paging = pager();
     if (paging == nullptr) return observe_alloc(address, bytes, forward);
-    return paging->serves_current_context() ? pass_alloc(*paging, address, bytes, forward) : forward();
+    return paging->covers_current_device() ? pass_alloc(*paging, address, bytes, forward) : forward();
   });
 }
 
@@ -223,7 +223,7 @@ CUresult on_mem_get_info(std::size_t* free_bytes, std::size_t* total_bytes, Forw
     const CUresult result = forward();
     if (result != CUDA_SUCCESS || !settings().budget) return result;
     if (Pager* const paging = pager()) {
-      if (!paging->serves_current_context()) return result;
+      if (!paging->covers_current_device()) return result;
       *total_bytes = paging->budget();
       *free_bytes = paging->allocator().free_bytes();
     } else if (const DeviceFacts* device = observed_device()) {
@@ -271,7 +271,7 @@ CUresult on_code_load(Forward forward) noexcept {
   return guarded([&] {
     Pager* const paging = pager();
     if (paging == nullptr) return observe_code(forward);
-    return paging->serves_current_context() ? paging->measure_code(forward) : forward();
+    return paging->covers_current_device() ? paging->measure_code(forward) : forward();
   });
 }
 

@@ -11,7 +11,7 @@ namespace tensorpager {
 namespace {
 
 // Addresses are cheap, and a job whose sizes never repeat needs many; the arena cuts this to what its tables bear.
-constexpr std::size_t kArenaPerDeviceByte = 64;
+constexpr std::size_t kArenaPerDeviceByte = 16;
 
 std::chrono::milliseconds victim_wait(const Settings& settings) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(settings.victim_wait);
@@ -53,6 +53,7 @@ tl::expected<DeviceFacts, CUresult> ask_device() {
   }
   if (result == CUDA_SUCCESS) result = driver().cuMemGetInfo_v2(&free, &facts.total);
   if (result == CUDA_SUCCESS) result = driver().cuDeviceGetDefaultMemPool(&facts.default_pool, facts.device);
+  if (result == CUDA_SUCCESS) result = driver().cuDeviceGetCount(&facts.devices);
   if (result != CUDA_SUCCESS) return tl::unexpected(result);
   facts.used = facts.total - free;
   return facts;
@@ -94,19 +95,18 @@ tl::expected<std::unique_ptr<Pager>, CUresult> Pager::attach(const DeviceFacts& 
   return pager;
 }
 
-bool Pager::serves_current_context() const noexcept {
-  CUcontext current = nullptr;
-  if (driver().cuCtxGetCurrent(&current) != CUDA_SUCCESS || current == facts_.context) return true;
-  static std::atomic_flag said;
-  if (!said.test_and_set()) {
-    TENSORPAGER_LOG(warn, "state", "a second context or device is used; its memory is neither moved nor counted");
-  }
-  return false;
-}
-
 std::size_t Pager::budget() {
   const std::lock_guard lock(state_.mutex);
   return state_.budget.limit;
+}
+
+bool Pager::covers_current_device() const noexcept {
+  if (facts_.devices == 1) return true;
+  CUdevice current = facts_.device;
+  if (driver().cuCtxGetDevice(&current) != CUDA_SUCCESS || current == facts_.device) return true;
+  TENSORPAGER_LOG(warn, "device", "device {} is not managed: the budget is for device {}, the first that was used",
+                  current, facts_.device);
+  return false;
 }
 
 bool Pager::capturing(StreamId stream) {
@@ -145,7 +145,7 @@ CUresult Pager::pin_launch(CUfunction function, void** params, void** extra, For
 
 CUresult Pager::launch(CUfunction function, void** params, void** extra, StreamRef stream, Forward forward) {
   Words words;
-  const bool first = kernels_.first_launch(function) && serves_current_context();
+  const bool first = kernels_.first_launch(function) && covers_current_device();
   const bool scanned = scan(function, params, extra, words);
   const Op op{.kind = OpKind::launch,
               .stream = 0,

@@ -23,6 +23,7 @@ struct DeviceFacts {
   std::size_t total = 0;
   std::size_t used = 0;  ///< by this context, its modules, and other processes: the driver does not tell them apart
   CUmemoryPool default_pool = nullptr;
+  int devices = 1;  ///< that the process sees
 };
 
 /// CUDA_ERROR_INVALID_CONTEXT: the thread has none.
@@ -33,11 +34,11 @@ class Pager {
   static tl::expected<std::unique_ptr<Pager>, CUresult> attach(const DeviceFacts& facts, const Settings& settings);
 
   const DeviceFacts& facts() const noexcept { return facts_; }
-  /// False in another context, perhaps of another device: its memory is the driver's, and is not counted. Said once.
-  bool serves_current_context() const noexcept;
   const Arena& arena() const noexcept { return *state_.arena; }
   bool owns(CUdeviceptr address) const noexcept { return state_.arena->contains(address); }
   std::size_t budget();
+  /// False: the thread works on another device, whose memory is the driver's alone.
+  bool covers_current_device() const noexcept;
 
   StreamTable& streams() noexcept { return streams_; }
   DeviceAllocator& allocator() noexcept { return allocator_; }

@@ -152,6 +152,25 @@ TEST_F(PagerContract, AMixedFreeWaitsForEveryUse) {
   EXPECT_EQ(pager.allocator().free_synchronously(address), CUDA_ERROR_INVALID_VALUE);
 }
 
+TEST_F(PagerContract, AnotherDeviceIsNotItsBusiness) {
+  sim_->restart();
+  auto facts = ask_device();
+  ASSERT_TRUE(facts.has_value());
+  facts->devices = 2;
+  auto pager = Pager::attach(*facts, settings(*facts, 8, 1 << 20));
+  ASSERT_TRUE(pager.has_value());
+  EXPECT_TRUE((*pager)->covers_current_device());
+  Driver elsewhere = driver();
+  elsewhere.cuCtxGetDevice = [](CUdevice* device) {
+    *device = 1;
+    return CUDA_SUCCESS;
+  };
+  replace_driver(&elsewhere);
+  EXPECT_FALSE((*pager)->covers_current_device());
+  replace_driver(nullptr);
+  pager->release();  // as in the product: never destroyed
+}
+
 // A random job on several streams against a model of its bytes; the simulated device runs it in a seeded order.
 constexpr std::size_t kGrain = 64 << 10;
 

@@ -34,6 +34,16 @@ TEST_F(ArenaTest, TriesWithoutAHintWhenTheDriverRefusesIt) {
   EXPECT_EQ(driver_.count("reserve"), 2);
 }
 
+TEST_F(ArenaTest, TakesLessWhenAddressesAreScarce) {
+  driver_.most_reserved = 3 * kGrain;
+  const auto arena = Arena::reserve(16 * kGrain, kGrain);
+  ASSERT_TRUE(arena.has_value());
+  EXPECT_TRUE((*arena)->contains((*arena)->address(1)));
+  EXPECT_FALSE((*arena)->contains((*arena)->address(2)));
+  driver_.most_reserved = 0;
+  EXPECT_EQ(Arena::reserve(16 * kGrain, kGrain).error(), CUDA_ERROR_OUT_OF_MEMORY);
+}
+
 TEST_F(ArenaTest, TheSameStreamGetsItsLastRunAgain) {
   const auto arena = reserve(64);
   const GranuleIndex a = arena->take(3, 1), b = arena->take(3, 1), c = arena->take(3, 2);

@@ -34,7 +34,7 @@ class RecordingDriver {
     table_.cuMemAddressReserve = [](CUdeviceptr* base, std::size_t bytes, std::size_t, CUdeviceptr,
                                     unsigned long long) {
       *base = 0x2000'0000'0000;
-      current_->reserved = bytes;
+      if (bytes > current_->most_reserved) return CUDA_ERROR_OUT_OF_MEMORY;
       return current_->note("reserve");
     };
     table_.cuMemAddressFree = [](CUdeviceptr, std::size_t) { return current_->note("unreserve"); };
@@ -54,7 +54,7 @@ class RecordingDriver {
   std::map<std::string, int> calls;
   std::map<CUevent, CUstream> recorded;
   std::vector<std::pair<CUstream, CUstream>> waits;  ///< (who waits, for whom)
-  std::size_t reserved = 0;
+  std::size_t most_reserved = ~std::size_t{0};
 
   template <class Handle>
   static Handle handle() {

@@ -28,6 +28,7 @@ class Budget(Case):
         self.assertEqual(job.code, 1)
         self.assertIn("out of memory (cudaErrorMemoryAllocation)", job.err)
         self.assertEqual(len(job.lines), 1, job.err)
+        self.assertRegex(job.lines[0], r"out of memory: asked [1-9]\d* KiB")
         self.assertEqual(job.device["violations"], 0)
 
     def test_observe_only_refuses(self):
@@ -37,7 +38,7 @@ class Budget(Case):
         self.assertEqual(job.code, 1)
         self.assertIn("out of memory (cudaErrorMemoryAllocation)", job.err)
         self.assertEqual(len(job.lines), 1, job.err)
-        self.assertIn("policy observe moves nothing", job.lines[0])
+        self.assertRegex(job.lines[0], r"out of memory: asked [1-9]\d* KiB.*policy observe moves nothing")
         self.assertLessEqual(job.device["high_water_bytes"], budget)
 
 

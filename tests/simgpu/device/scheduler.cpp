@@ -1,14 +1,24 @@
 #include "tests/simgpu/device/scheduler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <stdexcept>
 
 namespace simgpu {
 namespace {
 
-constexpr unsigned kEarlyPercent = 25;  // a new op runs at once
+// How often a new op runs at once, one of these a stream: so one stream's work waits long while another's runs ahead.
+constexpr unsigned kEarlyPercents[] = {0, 2, 25, 80};
 constexpr unsigned kMixedPercent = 50;  // a wait runs other ops too
 constexpr unsigned kPollPercent = 50;   // a poll runs what it asks about
+
+// SplitMix64: neighbouring seeds and streams give unrelated numbers.
+std::uint64_t scatter(std::uint64_t value) noexcept {
+  value += 0x9e3779b97f4a7c15u;
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
 
 // What comes before an op and has not run, the op included.
 std::unordered_set<const Op*> needed_by(const OpRef& op) {
@@ -81,7 +91,7 @@ OpRef Scheduler::submit(Stream& stream, Submission submission) {
   stream.tail = op;
   stream.in_flight.push_back(op);
   queue_.push_back(op);
-  if (seed_ != 0 && chance(kEarlyPercent)) {
+  if (seed_ != 0 && chance(early_percent(stream))) {
     const auto needed = needed_by(op);
     // A host function may take a lock that the submitting thread holds: never run one inside a submission.
     const bool calls_back = std::any_of(needed.begin(), needed.end(), [](const Op* before) {
@@ -91,6 +101,10 @@ OpRef Scheduler::submit(Stream& stream, Submission submission) {
     place_all();
   }
   return op;
+}
+
+unsigned Scheduler::early_percent(const Stream& stream) const noexcept {
+  return kEarlyPercents[scatter(scatter(seed_) + stream.ordinal) % std::size(kEarlyPercents)];
 }
 
 void Scheduler::limit_depth(Stream& stream) {

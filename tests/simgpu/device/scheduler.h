@@ -4,9 +4,9 @@
 // driver's lock.
 //
 // Seed 0, canonical: whatever waits for the device runs everything submitted so far, in submission order.
-// Seed 1 and more: a seeded legal order. A submission may run the new op at once with what it depends on; a wait runs
-// what it waits for and perhaps other ops before, in any order that streams and events allow. So a missing wait becomes
-// a wrong byte.
+// Seed 1 and more: a seeded legal order. A submission may run the new op at once with what it depends on, in some
+// streams often and in others never; a wait runs what it waits for and perhaps other ops before, in any order that
+// streams and events allow. So a missing wait becomes a wrong byte.
 
 #include <condition_variable>
 #include <deque>
@@ -56,6 +56,7 @@ class Scheduler {
  private:
   std::vector<OpRef> order(Stream& stream, Op& op);
   void limit_depth(Stream& stream);
+  unsigned early_percent(const Stream& stream) const noexcept;
   void run_for(const OpRef& op);
   void run_canonical(std::uint64_t last_sequence);
   void run_exactly(const OpRef& op);

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "tests/simgpu/tests/fixture.h"
@@ -84,7 +85,7 @@ TEST(LogTest, LinesHaveTheDocumentedForm) {
 
 TEST(LogTest, SameProgramAndSeedGiveTheSameLog) {
   std::map<std::string, std::string> by_seed;
-  for (const std::string seed : {"0", "7", "8"}) {
+  for (const std::string seed : {"0", "1", "2", "3", "4", "5", "6", "7", "8"}) {
     for (const std::string run : {"first", "second"}) {
       const std::string path = scratch(run + ".tsv");
       start_device({{"SIMGPU_LOG", path}, {"SIMGPU_SEED", seed}});
@@ -95,7 +96,9 @@ TEST(LogTest, SameProgramAndSeedGiveTheSameLog) {
       EXPECT_EQ(known->second, text) << "seed " << seed;
     }
   }
-  EXPECT_NE(by_seed["7"], by_seed["8"]);
+  std::set<std::string> different;
+  for (const auto& [seed, text] : by_seed) different.insert(text);
+  EXPECT_GT(different.size(), 2u);
 }
 
 TEST(LogTest, StatisticsCountWhatWasLogged) {

@@ -62,6 +62,24 @@ TEST(OrderTest, AWaitOnAnEventOrdersTwoStreams) {
   EXPECT_EQ(outcomes(CU_STREAM_NON_BLOCKING, scenario(true)), kRight);
 }
 
+// Work that is long past for the program may still be queued on a device: what depends on it must wait all the same.
+TEST(OrderTest, AMissingWaitShowsLongAfterTheOp) {
+  const auto scenario = [](bool waits) {
+    return [waits](Scene& s) {
+      ASSERT_CU(s.kernels.run_fill(s.buffer, kNew, 1, s.a));
+      ASSERT_CU(cuEventRecord(s.event, s.a));
+      for (int i = 0; i < 50; ++i) ASSERT_CU(s.kernels.run_spend(1, s.a));
+      if (waits) {
+        ASSERT_CU(cuStreamWaitEvent(s.b, s.event, 0));
+      }
+      ASSERT_CU(cuMemcpyDtoHAsync(s.host, s.buffer, 4, s.b));
+      ASSERT_CU(cuStreamSynchronize(s.b));
+    };
+  };
+  EXPECT_EQ(outcomes(CU_STREAM_NON_BLOCKING, scenario(false)), kEither);
+  EXPECT_EQ(outcomes(CU_STREAM_NON_BLOCKING, scenario(true)), kRight);
+}
+
 TEST(OrderTest, AnEventStandsForItsNewestRecordAtTheWait) {
   const auto scenario = [](Scene& s) {
     ASSERT_CU(cuEventRecord(s.event, s.a));
