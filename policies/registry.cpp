@@ -13,7 +13,9 @@ constexpr std::array kPolicies{
 
 }  // namespace
 
-std::span<const PolicyInfo> policies() noexcept { return kPolicies; }
+std::span<const PolicyInfo> policies() noexcept {
+  return kPolicies;
+}
 
 const PolicyInfo* find_policy(std::string_view name) noexcept {
   const auto found = std::ranges::find(kPolicies, name, &PolicyInfo::name);

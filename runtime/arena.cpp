@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
-#include <ranges>
 
 #include "runtime/driver.h"
 
@@ -34,7 +33,11 @@ tl::expected<std::unique_ptr<Arena>, CUresult> Arena::reserve(std::size_t bytes,
   return arena;
 }
 
-Arena::Arena(CUdeviceptr base, std::size_t bytes, std::size_t granularity)
+Arena::~Arena() {
+  driver().cuMemAddressFree(base_, bytes_);
+}
+
+Arena::Arena(CUdeviceptr base, std::size_t bytes, std::size_t granularity) noexcept
     : base_(base),
       bytes_(bytes),
       granularity_(granularity),
@@ -47,8 +50,8 @@ GranuleIndex Arena::take_same_size(std::uint32_t count, StreamId stream) {
   if (entry == given_back_.end() || entry->second.empty()) return kNoGranule;
   auto& runs = entry->second;
   // The latest of the same stream: its chunks are the least likely to have been taken.
-  const auto same = std::ranges::find(runs | std::views::reverse, stream, &Run::stream);
-  const auto chosen = same.base() == runs.begin() ? runs.begin() : std::prev(same.base());
+  const auto same = std::find_if(runs.rbegin(), runs.rend(), [&](const Run& run) { return run.stream == stream; });
+  const auto chosen = same == runs.rend() ? runs.begin() : std::prev(same.base());
   const GranuleIndex first = chosen->first;
   runs.erase(chosen);
   return first;

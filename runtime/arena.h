@@ -38,6 +38,11 @@ class Arena {
   /// driver has as many.
   static tl::expected<std::unique_ptr<Arena>, CUresult> reserve(std::size_t bytes, std::size_t granularity);
 
+  /// Only when the pager could not start: nothing is mapped then.
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
   std::size_t granularity() const noexcept { return granularity_; }
   bool contains(CUdeviceptr address) const noexcept { return address - base_ < bytes_; }
   GranuleIndex index(CUdeviceptr address) const noexcept {
@@ -66,7 +71,7 @@ class Arena {
     StreamId stream;
   };
 
-  Arena(CUdeviceptr base, std::size_t bytes, std::size_t granularity);
+  Arena(CUdeviceptr base, std::size_t bytes, std::size_t granularity) noexcept;
   GranuleIndex take_same_size(std::uint32_t count, StreamId stream);
   GranuleIndex take_joined(std::uint32_t count);
 

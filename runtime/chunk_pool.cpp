@@ -7,7 +7,6 @@ namespace tensorpager {
 void ChunkPool::take(Chunk& chunk) noexcept {
   List& list = chunk.mapped == kNoGranule ? unmapped_ : idle_;
   list.erase(List::s_iterator_to(chunk));
-  ++in_hand_;
 }
 
 Chunk* ChunkPool::take_unmapped() noexcept {
@@ -24,33 +23,24 @@ Chunk* ChunkPool::take_idle() noexcept {
   return &chunk;
 }
 
-Chunk* ChunkPool::take_new() {
-  Chunk* chunk = nullptr;
-  if (vacant_.empty()) {
-    chunk = &chunks_.emplace_back();
-  } else {
-    chunk = vacant_.back();
-    vacant_.pop_back();
-  }
+void ChunkPool::reserve_new(std::size_t count) {
+  while (vacant_.size() < count) vacant_.push_back(chunks_.emplace_back());
+}
+
+Chunk* ChunkPool::take_new() noexcept {
+  Chunk& chunk = vacant_.front();
+  vacant_.pop_front();
   ++count_;
-  ++in_hand_;
-  return chunk;
+  return &chunk;
 }
 
 void ChunkPool::disown(Chunk& chunk) noexcept {
   chunk.owner = kNoGranule;
-  ++in_hand_;
 }
 
 void ChunkPool::assigned(Chunk& chunk) noexcept {
   chunk.owner = chunk.mapped;
   chunk.ready.clear();
-  --in_hand_;
-}
-
-void ChunkPool::put_back(Chunk& chunk) noexcept {
-  --in_hand_;
-  freed(chunk);
 }
 
 void ChunkPool::freed(Chunk& chunk) noexcept {
@@ -59,16 +49,16 @@ void ChunkPool::freed(Chunk& chunk) noexcept {
 }
 
 void ChunkPool::removed(Chunk& chunk) noexcept {
-  --in_hand_;
   --count_;
   chunk.handle = 0;
   chunk.ready.clear();
-  vacant_.push_back(&chunk);
+  vacant_.push_back(chunk);
 }
 
 ChunkDriver::ChunkDriver(CUdevice device, const Arena& arena) noexcept : arena_(arena) {
   properties_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties_.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device}};
+  properties_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties_.location.id = device;
   access_.location = properties_.location;
   access_.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
 }

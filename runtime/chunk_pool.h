@@ -13,7 +13,6 @@
 #include <boost/intrusive/list.hpp>
 #include <deque>
 #include <span>
-#include <vector>
 
 #include "runtime/arena.h"
 #include "runtime/stream_table.h"
@@ -24,23 +23,25 @@ struct Chunk : boost::intrusive::list_base_hook<> {
   CUmemGenericAllocationHandle handle = 0;
   GranuleIndex owner = kNoGranule;
   GranuleIndex mapped = kNoGranule;
-  Points ready;  ///< after these the chunk may be overwritten; of interest while it has no owner
+  /// After these the chunk may be overwritten or unmapped. Empty while it has an owner, but for copies of an eviction
+  /// that was given up.
+  Points ready;
 };
 
 class ChunkPool {
  public:
   /// Chunks that exist or are being created.
   std::size_t count() const noexcept { return count_; }
-  std::size_t owned() const noexcept { return count_ - idle_.size() - unmapped_.size() - in_hand_; }
-
   /// Takes a given chunk without owner out of the pool, to be assigned.
   void take(Chunk& chunk) noexcept;
   /// An unmapped one, else nullptr.
   Chunk* take_unmapped() noexcept;
   /// The one without owner whose mapping has been of no use for longest, else nullptr.
   Chunk* take_idle() noexcept;
-  /// A chunk that is still to be created.
-  Chunk* take_new();
+  /// A chunk that is still to be created; reserve_new() has seen to its record.
+  Chunk* take_new() noexcept;
+  /// After this, `count` calls of take_new() need no memory.
+  void reserve_new(std::size_t count);
 
   std::size_t unmapped() const noexcept { return unmapped_.size(); }
   std::size_t idle() const noexcept { return idle_.size(); }
@@ -49,9 +50,7 @@ class ChunkPool {
   void disown(Chunk& chunk) noexcept;
   /// The chunk in hand has an owner now.
   void assigned(Chunk& chunk) noexcept;
-  /// The chunk in hand goes back without owner.
-  void put_back(Chunk& chunk) noexcept;
-  /// The owner was freed.
+  /// The owner was freed, or the chunk in hand goes back without one.
   void freed(Chunk& chunk) noexcept;
   /// The chunk in hand no longer exists.
   void removed(Chunk& chunk) noexcept;
@@ -60,11 +59,10 @@ class ChunkPool {
   using List = boost::intrusive::list<Chunk>;
 
   std::deque<Chunk> chunks_;
-  std::vector<Chunk*> vacant_;  // records of chunks that were released
-  List idle_;                   // no owner, mapped; longest first
-  List unmapped_;               // no owner, not mapped
+  List vacant_;    // records without a chunk
+  List idle_;      // no owner, mapped; longest first
+  List unmapped_;  // no owner, not mapped
   std::size_t count_ = 0;
-  std::size_t in_hand_ = 0;
 };
 
 /// Driver calls on chunks of one device.

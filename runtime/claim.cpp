@@ -99,7 +99,7 @@ Move take_free(PagerState& state, Move move) {
   move.chunk = state.chunks.take_unmapped();
   if (move.chunk == nullptr && may_create(state) > 0) {
     move.chunk = state.chunks.take_new();
-    move.create = true;
+    move.exists = false;
   }
   if (move.chunk == nullptr) move.chunk = state.chunks.take_idle();
   detach(state, move);
@@ -118,8 +118,10 @@ ClaimResult claim_for(PagerState& state, StreamTable& streams, std::span<Tensor*
   if (free + victims.size() < elsewhere.size()) return ClaimResult::wait;
   if (!fit_into_host(state, streams, victims) && in_place.empty() && free == 0) return ClaimResult::host_full;
 
+  out.reserve(in_place.size() + elsewhere.size(), targets.size(), victims.size());
+  state.chunks.reserve_new(std::min(free, may_create(state)));
   for (const Move& move : in_place) state.chunks.take(*move.chunk);
-  out.moves = std::move(in_place);
+  out.moves.assign(in_place.begin(), in_place.end());
   for (std::size_t i = 0; i < free; ++i) out.moves.push_back(take_free(state, elsewhere[i]));
   for (std::size_t i = 0; i < victims.size(); ++i) take_victim(state, victims[i], elsewhere[free + i], out);
   for (const Move& move : out.moves) {
@@ -135,6 +137,7 @@ ClaimResult claim_release(PagerState& state, StreamTable& streams, std::size_t c
   std::vector<Victim> victims = find_victims(state, {}, count - free);
   if (free + victims.size() < count) return ClaimResult::wait;
   if (!fit_into_host(state, streams, victims) && free == 0) return ClaimResult::host_full;
+  out.reserve(count, 0, victims.size());
   for (std::size_t i = 0; i < free; ++i) {
     Move move;
     move.chunk = state.chunks.take_unmapped();

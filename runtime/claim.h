@@ -15,7 +15,7 @@ struct Move {
   Chunk* chunk = nullptr;
   GranuleIndex to = kNoGranule;    ///< kNoGranule: the chunk is given back to the driver
   GranuleIndex from = kNoGranule;  ///< where the driver has it mapped now, when that is another place
-  bool create = false;             ///< the chunk is still to be created
+  bool exists = true;              ///< false: the chunk is still to be created, or was released
   Tensor* target = nullptr;        ///< who owns `to`
   Tensor* victim = nullptr;        ///< whose bytes it holds; null: nobody's
   std::uint32_t victim_granule = 0;
@@ -27,6 +27,14 @@ struct Claim {
   std::vector<Move> moves;
   std::vector<Tensor*> targets;  ///< operands that miss granules; in transit from now on
   std::vector<Tensor*> victims;  ///< in transit from now on
+  bool device_full = false;      ///< afterwards: the driver had no memory for a new chunk
+
+  /// A claim is made in one piece: it must not run out of memory half-way.
+  void reserve(std::size_t most_moves, std::size_t most_targets, std::size_t most_victims) {
+    moves.reserve(most_moves);
+    targets.reserve(most_targets);
+    victims.reserve(most_victims);
+  }
 };
 
 enum class ClaimResult {

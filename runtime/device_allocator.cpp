@@ -60,7 +60,11 @@ CUresult DeviceAllocator::allocate_small(CUdeviceptr* address, std::size_t bytes
     }
   }
   *address = block->address;
-  return streams_.order(stream, block->wait_for);
+  const CUresult result = streams_.order(stream, block->wait_for);
+  if (result == CUDA_SUCCESS) return result;
+  const Lock lock(state_.mutex);
+  slabs_.give_back(block->address, block->wait_for);
+  return result;
 }
 
 CUresult DeviceAllocator::allocate(CUdeviceptr* address, std::size_t bytes, StreamId stream) {
@@ -87,7 +91,7 @@ void DeviceAllocator::remove_tensor(Tensor& tensor, const Points& freed, StreamI
     const GranuleIndex granule = tensor.first + i;
     if (state_.resident(granule)) {
       Chunk& chunk = *(*state_.arena)[granule].chunk;
-      chunk.ready = ready;
+      merge(chunk.ready, ready);
       state_.chunks.freed(chunk);
     }
     (*state_.arena)[granule].tensor = nullptr;
@@ -96,9 +100,9 @@ void DeviceAllocator::remove_tensor(Tensor& tensor, const Points& freed, StreamI
   state_.live_granules -= tensor.granules;
   if (tensor.fixed) state_.fixed_granules -= tensor.granules;
   state_.tensors.erase(TensorList::s_iterator_to(tensor));
+  tensor.dead = true;
   state_.arena->give_back(tensor.first, tensor.granules, stream);
   state_.changed.notify_all();
-  tensor.dead = true;
   if (tensor.pins == 0) delete &tensor;
 }
 
@@ -109,7 +113,7 @@ CUresult DeviceAllocator::free_at(CUdeviceptr address, Point freed, StreamId str
   Tensor* tensor = state_.arena->tensor_at(address);
   if (tensor == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (const auto small = slabs_.find(address)) {
-    const auto empty = slabs_.give_back(address, freed);
+    const auto empty = slabs_.give_back(address, points);
     if (!empty) return CUDA_ERROR_INVALID_VALUE;
     statistics().tensor_removed(small->bytes);
     if (*empty != 0) remove_tensor(*tensor, slabs_.remove_slab(*empty), stream, lock);
@@ -134,7 +138,8 @@ CUresult DeviceAllocator::free_synchronously(CUdeviceptr address) {
     uses = tensor->last_use;
     merge(uses, tensor->ready);
   }
-  if (const CUresult result = streams_.wait_host(uses); result != CUDA_SUCCESS) return result;
+  // As long as it takes: this wait is the job's own, and the driver would not give it up either.
+  if (const CUresult result = streams_.wait_host_unbounded(uses); result != CUDA_SUCCESS) return result;
   return free_at(address, Point{}, streams_.find({}));
 }
 

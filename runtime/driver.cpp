@@ -36,7 +36,7 @@ const char* error_name(CUresult code) noexcept {
 }
 
 OwnCalls::OwnCalls(CUcontext context) noexcept {
-  driver().cuThreadExchangeStreamCaptureMode(&mode_);
+  relaxed_ = driver().cuThreadExchangeStreamCaptureMode(&mode_) == CUDA_SUCCESS;
   CUcontext current = nullptr;
   driver().cuCtxGetCurrent(&current);
   pushed_ = current != context && driver().cuCtxPushCurrent_v2(context) == CUDA_SUCCESS;
@@ -45,7 +45,7 @@ OwnCalls::OwnCalls(CUcontext context) noexcept {
 OwnCalls::~OwnCalls() {
   CUcontext popped = nullptr;
   if (pushed_) driver().cuCtxPopCurrent_v2(&popped);
-  driver().cuThreadExchangeStreamCaptureMode(&mode_);
+  if (relaxed_) driver().cuThreadExchangeStreamCaptureMode(&mode_);
 }
 
 }  // namespace tensorpager

@@ -17,13 +17,10 @@ namespace tensorpager {
   X(cuCtxGetDevice)                 \
   X(cuCtxPopCurrent_v2)             \
   X(cuCtxPushCurrent_v2)            \
-  X(cuCtxSynchronize)               \
   X(cuDeviceGetCount)               \
   X(cuDeviceGetDefaultMemPool)      \
   X(cuDevicePrimaryCtxGetState)     \
-  X(cuDeviceTotalMem_v2)            \
   X(cuEventCreate)                  \
-  X(cuEventDestroy_v2)              \
   X(cuEventQuery)                   \
   X(cuEventRecord)                  \
   X(cuEventSynchronize)             \
@@ -35,7 +32,6 @@ namespace tensorpager {
   X(cuMemAddressFree)               \
   X(cuMemAddressReserve)            \
   X(cuMemCreate)                    \
-  X(cuMemFreeHost)                  \
   X(cuMemGetAllocationGranularity)  \
   X(cuMemGetInfo_v2)                \
   X(cuMemHostAlloc)                 \
@@ -79,6 +75,7 @@ class OwnCalls {
 
  private:
   CUstreamCaptureMode mode_ = CU_STREAM_CAPTURE_MODE_RELAXED;
+  bool relaxed_ = false;
   bool pushed_ = false;
 };
 

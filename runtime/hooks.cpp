@@ -156,6 +156,10 @@ CUresult on_pin(std::initializer_list<CUdeviceptr> addresses, StreamRef stream, 
   });
 }
 
+void note_host_wait() noexcept {
+  if (Pager* const paging = pager()) paging->streams().note_host_wait();
+}
+
 CUresult on_pin_list(const CUdeviceptr* addresses, std::size_t count, StreamRef stream, Forward forward) noexcept {
   return guarded([&] {
     Pager* const paging = pager();
@@ -180,7 +184,7 @@ CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool po
     const bool ours = pool == nullptr || pool == paging->facts().default_pool;
     const StreamId id = paging->streams().find(stream);
     // An allocation in a capture is a node of the graph, with an address of its own.
-    if (!ours || paging->capturing(paging->streams().handle(id))) return pass_alloc(*paging, address, bytes, forward);
+    if (!ours || paging->capturing(id)) return pass_alloc(*paging, address, bytes, forward);
     return paging->allocator().allocate(address, bytes, id);
   });
 }
@@ -266,7 +270,8 @@ CUresult on_pointer_attributes(unsigned count, CUpointer_attribute* attributes, 
 CUresult on_code_load(Forward forward) noexcept {
   return guarded([&] {
     Pager* const paging = pager();
-    return paging != nullptr ? paging->measure_code(forward) : observe_code(forward);
+    if (paging == nullptr) return observe_code(forward);
+    return paging->covers_current_device() ? paging->measure_code(forward) : forward();
   });
 }
 
@@ -295,10 +300,9 @@ CUresult on_stream_destroy(CUstream stream, Forward forward) noexcept {
 
 CUresult on_host_function(StreamRef stream, Forward forward) noexcept {
   return guarded([&] {
+    note_host_wait();
     Pager* const paging = pager();
-    if (paging == nullptr) return forward();
-    paging->streams().note_host_function();
-    return paging->submit(OpKind::wait, {}, stream, false, forward);
+    return paging != nullptr ? paging->submit(OpKind::wait, {}, stream, false, forward) : forward();
   });
 }
 
@@ -314,10 +318,14 @@ CUresult on_begin_capture(StreamRef, Forward forward) noexcept {
   });
 }
 
-CUresult on_end_capture(StreamRef, Forward forward) noexcept {
+CUresult on_end_capture(StreamRef stream, Forward forward) noexcept {
   return guarded([&] {
+    Pager* const paging = pager();
+    if (paging == nullptr) return forward();
+    const StreamId id = paging->streams().find(stream);
+    const bool before = paging->capturing(id);
     const CUresult result = forward();
-    if (Pager* const paging = pager()) paging->end_capture();
+    if (before && !paging->capturing(id)) paging->end_capture();  // a call on the wrong stream ends nothing
     return result;
   });
 }
@@ -333,11 +341,20 @@ CUresult on_graph_launch(StreamRef stream, Forward forward) noexcept {
   });
 }
 
-CUresult on_context_gone(Forward forward) noexcept {
+CUresult on_context_destroy(CUcontext context, Forward forward) noexcept {
   return guarded([&] {
-    const CUresult result = forward();
     Pager* const paging = pager();
-    if (result != CUDA_SUCCESS || paging == nullptr) return result;
+    const CUresult result = forward();
+    if (result == CUDA_SUCCESS && paging != nullptr && paging->facts().context == context) forget_pager();
+    return result;
+  });
+}
+
+CUresult on_primary_context_drop(CUdevice device, Forward forward) noexcept {
+  return guarded([&] {
+    Pager* const paging = pager();
+    const CUresult result = forward();
+    if (result != CUDA_SUCCESS || paging == nullptr || paging->facts().device != device) return result;
     unsigned flags = 0;
     int alive = 0;
     const CUresult answer = driver().cuDevicePrimaryCtxGetState(paging->facts().device, &flags, &alive);

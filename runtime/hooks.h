@@ -50,6 +50,9 @@ CUresult on_copy_list(const CUdeviceptr* const* lists, std::size_t list_count, s
 CUresult on_pin(std::initializer_list<CUdeviceptr> addresses, StreamRef stream, Forward forward) noexcept;
 CUresult on_pin_list(const CUdeviceptr* addresses, std::size_t count, StreamRef stream, Forward forward) noexcept;
 
+/// Before an op after which a stream may wait for the host (for a value, a function): our own waits are bounded then.
+void note_host_wait() noexcept;
+
 /// A kernel that runs later, from a graph: its operands stay resident. Arguments as for on_launch.
 CUresult on_pin_launch(CUfunction function, void** params, void** extra, Forward forward) noexcept;
 
@@ -78,12 +81,13 @@ CUresult on_kernels(const CUkernel* kernels, const unsigned* count, Forward forw
 
 // Streams and contexts.
 CUresult on_stream_destroy(CUstream stream, Forward forward) noexcept;
-CUresult on_host_function(StreamRef stream,
-                          Forward forward) noexcept;  ///< from now on the stream may wait for the host
+CUresult on_host_function(StreamRef stream, Forward forward) noexcept;
 CUresult on_begin_capture(StreamRef stream, Forward forward) noexcept;
 CUresult on_end_capture(StreamRef stream, Forward forward) noexcept;
 CUresult on_synchronize(Forward forward) noexcept;
 CUresult on_graph_launch(StreamRef stream, Forward forward) noexcept;
-CUresult on_context_gone(Forward forward) noexcept;
+CUresult on_context_destroy(CUcontext context, Forward forward) noexcept;
+/// A release may not be the last one: the driver is asked.
+CUresult on_primary_context_drop(CUdevice device, Forward forward) noexcept;
 
 }  // namespace tensorpager

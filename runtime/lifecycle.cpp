@@ -86,6 +86,7 @@ void start(DriverLookup find) {
 Pager* attach() {
   const std::lock_guard lock(g_attach_mutex);
   if (Pager* pager = g_pager.load(std::memory_order_acquire)) return pager;
+  if (state() != State::paging) return nullptr;  // another thread tried and fell back
   const auto facts = ask_device();
   if (!facts) return nullptr;
   auto made = Pager::attach(*facts, settings());
@@ -100,11 +101,15 @@ Pager* attach() {
 }
 
 // After the job's own exit handlers; the driver may be gone already, so nothing here calls it.
-__attribute__((destructor)) void at_exit() {
+__attribute__((destructor)) void at_exit() noexcept {
   const State last = state();
   if (last == State::dormant || settings().disable || getpid() != g_process) return;
-  const std::string policy(settings().effective_policy());
-  write_statistics(expand(settings().stats), policy.c_str(), state_name(last));
+  try {
+    const std::string policy(settings().effective_policy());
+    write_statistics(expand(settings().stats), policy.c_str(), state_name(last));
+  } catch (...) {
+    TENSORPAGER_LOG(warn, "stats", "no memory: the counters could not be written");
+  }
 }
 
 }  // namespace

@@ -23,11 +23,12 @@ void write_log(LogLevel level, std::string_view topic, std::string_view text) no
 /// A place in the code that logs: counts its lines, so that a loop cannot flood the job's output.
 class LogSite {
  public:
-  /// True while the site may still write; the last permitted line says that more will be dropped.
-  bool admit() noexcept { return count_.fetch_add(1, std::memory_order_relaxed) < kLinesPerSite; }
+  static constexpr unsigned kLinesPerSite = 32;
+
+  /// The number of the line that is to be written, from 1. After kLinesPerSite, the site is silent.
+  unsigned next() noexcept { return count_.fetch_add(1, std::memory_order_relaxed) + 1; }
 
  private:
-  static constexpr unsigned kLinesPerSite = 32;
   std::atomic<unsigned> count_{0};
 };
 
@@ -44,12 +45,18 @@ void format_log(LogLevel level, std::string_view topic, fmt::format_string<Argum
 }
 
 /// TENSORPAGER_LOG(warn, "transfer", "pinning {} failed", bytes);
-#define TENSORPAGER_LOG(level, topic, ...)                                            \
-  do {                                                                                \
-    static ::tensorpager::LogSite site;                                               \
-    if (::tensorpager::log_enabled(::tensorpager::LogLevel::level) && site.admit()) { \
-      ::tensorpager::format_log(::tensorpager::LogLevel::level, topic, __VA_ARGS__);  \
-    }                                                                                 \
+#define TENSORPAGER_LOG(level, topic, ...)                                             \
+  do {                                                                                 \
+    using ::tensorpager::LogLevel;                                                     \
+    using ::tensorpager::LogSite;                                                      \
+    static LogSite site;                                                               \
+    if (!::tensorpager::log_enabled(LogLevel::level)) break;                           \
+    const unsigned line = site.next();                                                 \
+    if (line > LogSite::kLinesPerSite) break;                                          \
+    ::tensorpager::format_log(LogLevel::level, topic, __VA_ARGS__);                    \
+    if (line == LogSite::kLinesPerSite) {                                              \
+      ::tensorpager::write_log(LogLevel::level, topic, "more such lines are dropped"); \
+    }                                                                                  \
   } while (false)
 
 }  // namespace tensorpager

@@ -1,6 +1,7 @@
 #include "runtime/pager.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "runtime/driver.h"
 #include "runtime/log.h"
@@ -45,7 +46,8 @@ tl::expected<DeviceFacts, CUresult> ask_device() {
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   std::size_t free = 0;
   CUresult result = driver().cuCtxGetDevice(&facts.device);
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {facts.device}};
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = facts.device;
   if (result == CUDA_SUCCESS) {
     result = driver().cuMemGetAllocationGranularity(&facts.granularity, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM);
   }
@@ -107,16 +109,16 @@ bool Pager::covers_current_device() const noexcept {
   return false;
 }
 
-bool Pager::capturing(CUstream stream) const noexcept {
+bool Pager::capturing(StreamId stream) {
   if (captures_.load(std::memory_order_relaxed) == 0) return false;
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return driver().cuStreamIsCapturing(stream, &status) == CUDA_SUCCESS && status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver().cuStreamIsCapturing(streams_.handle(stream), &status) == CUDA_SUCCESS &&
+         status != CU_STREAM_CAPTURE_STATUS_NONE;
 }
 
 CUresult Pager::run(Op op, StreamRef stream, Forward forward) {
-  op.stream = streams_.find(stream);
-  op.index = streams_.take_index(op.stream);
-  op.capturing = capturing(streams_.handle(op.stream));
+  std::tie(op.stream, op.index) = streams_.find_for_op(stream);
+  op.capturing = capturing(op.stream);
   op.keeps_addresses = op.keeps_addresses || op.capturing;
   return engine_.run(op, forward);
 }
@@ -145,7 +147,8 @@ CUresult Pager::pin_launch(CUfunction function, void** params, void** extra, For
 
 CUresult Pager::launch(CUfunction function, void** params, void** extra, StreamRef stream, Forward forward) {
   Words words;
-  const auto [kernel, first] = kernels_.find(function);
+  const auto [kernel, unseen] = kernels_.find(function);
+  const bool first = unseen && covers_current_device();
   const bool scanned = scan(*kernel, params, extra, words);
   const Op op{.kind = OpKind::launch,
               .stream = 0,
@@ -165,16 +168,11 @@ CUresult Pager::submit(OpKind kind, std::span<const CUdeviceptr> addresses, Stre
 }
 
 bool Pager::admit_passed_through(std::size_t bytes) {
-  if (!engine_.make_room(state_.budget.round_up(bytes))) {
-    statistics().refused_allocs.add();
-    TENSORPAGER_LOG(warn, "budget", "out of memory: {} MiB outside the pager do not fit the budget. Raise budget",
-                    bytes >> 20);
-    return false;
-  }
-  const std::lock_guard lock(state_.mutex);
-  state_.budget.pass_through(bytes);
-  state_.note_levels();
-  return true;
+  if (engine_.admit_beside_chunks(bytes)) return true;
+  statistics().refused_allocs.add();
+  TENSORPAGER_LOG(warn, "budget", "out of memory: {} MiB outside the pager do not fit the budget. Raise budget",
+                  bytes >> 20);
+  return false;
 }
 
 void Pager::passed_through_freed(std::size_t bytes) {
@@ -194,7 +192,7 @@ CUresult Pager::measure_code(Forward forward) {
     state_.budget.measured_fixed += before - after;
     state_.note_levels();
   }
-  if (!engine_.make_room(0)) {
+  if (!engine_.admit_beside_chunks(0)) {
     TENSORPAGER_LOG(warn, "budget", "code took {} KiB and nothing could be given back for it: the budget is exceeded",
                     (before - after) >> 10);
   }

@@ -56,13 +56,14 @@ class Pager {
   /// Makes room for bytes that the driver will take beside the chunks, and counts them. False: they do not fit.
   bool admit_passed_through(std::size_t bytes);
   void passed_through_freed(std::size_t bytes);
-  /// What a load of code cost, seen as memory gone, joins the fixed cost.
+  /// What a load of code cost, seen as memory gone, joins the fixed cost. What other threads take meanwhile joins it
+  /// too: the budget errs on the safe side.
   CUresult measure_code(Forward forward);
 
   void begin_capture() noexcept { captures_.fetch_add(1, std::memory_order_relaxed); }
   void end_capture() noexcept { captures_.fetch_sub(1, std::memory_order_relaxed); }
   /// Driver calls only while any capture is under way: a stream may join one through an event.
-  bool capturing(CUstream stream) const noexcept;
+  bool capturing(StreamId stream);
 
  private:
   Pager(const DeviceFacts& facts, const Settings& settings, std::unique_ptr<Arena> arena);

@@ -39,8 +39,10 @@ const char* op_name(OpKind kind) noexcept {
 // A place in the line of ops that miss something.
 class ResidencyEngine::Turn {
  public:
-  explicit Turn(PagerState& state) : state_(state), place_(state.line.insert(state.line.end(), 0)) {}
+  Turn(PagerState& state, std::unique_lock<std::mutex>& lock)
+      : state_(state), lock_(lock), place_(state.line.insert(state.line.end(), 0)) {}
   ~Turn() {
+    if (!lock_.owns_lock()) lock_.lock();  // an exception came from where the lock was given up
     state_.line.erase(place_);
     state_.changed.notify_all();
   }
@@ -51,6 +53,7 @@ class ResidencyEngine::Turn {
 
  private:
   PagerState& state_;
+  std::unique_lock<std::mutex>& lock_;
   std::list<int>::iterator place_;
   bool first_attempt_ = true;
 };
@@ -70,17 +73,6 @@ ResidencyEngine::Tensors ResidencyEngine::find_operands(const Op& op) {
 
 bool ResidencyEngine::all_resident(const Tensors& operands) {
   return std::ranges::all_of(operands, [](const Tensor* t) { return t->missing == 0 && t->transit == 0; });
-}
-
-bool ResidencyEngine::others_move(const Tensors& operands) const {
-  return std::ranges::any_of(operands, [this](const Tensor* tensor) {
-    if (tensor->transit > 0) return true;
-    if (tensor->missing == 0) return false;
-    for (GranuleIndex granule = tensor->first; granule < tensor->first + tensor->granules; ++granule) {
-      if ((*state_.arena)[granule].leaving) return true;
-    }
-    return false;
-  });
 }
 
 void ResidencyEngine::pin(const Op& op, const Tensors& operands) {
@@ -135,7 +127,6 @@ CUresult ResidencyEngine::wait_for_host_memory(Lock& lock) {
 CUresult ResidencyEngine::claim_and_move(const Tensors& operands, Lock& lock) {
   Tensors missing;
   std::ranges::copy_if(operands, std::back_inserter(missing), [](const Tensor* t) { return t->missing > 0; });
-  if (missing.empty()) return CUDA_SUCCESS;
   Claim claim;
   switch (claim_for(state_, streams_, {missing.data(), missing.size()}, {operands.data(), operands.size()}, claim)) {
     case ClaimResult::wait:
@@ -145,11 +136,10 @@ CUresult ResidencyEngine::claim_and_move(const Tensors& operands, Lock& lock) {
     case ClaimResult::made:
       break;
   }
-  const std::size_t chunks_before = state_.chunks.count();
   lock.unlock();
   const CUresult result = transfers_.carry_out(claim);
   lock.lock();
-  if (result == CUDA_ERROR_OUT_OF_MEMORY && state_.chunks.count() < chunks_before) {
+  if (claim.device_full) {
     // The device is fuller than the budget knows. What exists is what there is.
     state_.most_chunks = state_.chunks.count();
     TENSORPAGER_LOG(warn, "budget",
@@ -164,7 +154,8 @@ CUresult ResidencyEngine::claim_and_move(const Tensors& operands, Lock& lock) {
 CUresult ResidencyEngine::try_page_in(const Op& op, const Tensors& operands, Turn& turn, Lock& lock) {
   const std::size_t needed = std::transform_reduce(operands.begin(), operands.end(), std::size_t{0}, std::plus<>{},
                                                    [](const Tensor* t) { return t->fixed ? 0 : t->granules; });
-  if (!turn.mine() || others_move(operands)) return kAgain;
+  // Only the first in line claims, so nobody else has anything in transit.
+  if (!turn.mine()) return kAgain;
   if (needed + state_.fixed_granules > state_.chunk_capacity()) {
     // The device was full once and may have room again: worth one more attempt before the job is told.
     if (!turn.first_attempt() || state_.most_chunks == kNoLimit) return refuse(op, needed);
@@ -177,12 +168,13 @@ CUresult ResidencyEngine::try_page_in(const Op& op, const Tensors& operands, Tur
 CUresult ResidencyEngine::page_in(const Op& op, Tensors& operands) {
   const OwnCalls own(context_);  // outlives the lock: it calls the driver when it ends
   Lock lock(state_.mutex);
-  Turn turn(state_);
+  Turn turn(state_, lock);
   const auto deadline = std::chrono::steady_clock::now() + victim_wait_;
   for (;;) {
+    // Each time anew: while the lock was given up, another thread may have freed what one of the words points to.
     operands = find_operands(op);
+    if (all_resident(operands)) return pin(op, operands), CUDA_SUCCESS;
     const CUresult result = try_page_in(op, operands, turn, lock);
-    if (result == CUDA_SUCCESS && all_resident(operands)) return pin(op, operands), CUDA_SUCCESS;
     if (result != CUDA_SUCCESS && result != kAgain) return operands.clear(), result;
     if (result == CUDA_SUCCESS) continue;
     if (std::chrono::steady_clock::now() >= deadline) return operands.clear(), time_out(op);
@@ -192,10 +184,18 @@ CUresult ResidencyEngine::page_in(const Op& op, Tensors& operands) {
 
 CUresult ResidencyEngine::order(const Op& op, const Tensors& operands) {
   for (const Tensor* tensor : operands) {
-    const CUresult result = op.capturing ? streams_.wait_host(tensor->ready) : streams_.order(op.stream, tensor->ready);
+    if (tensor->ready.empty()) continue;
+    const CUresult result = op.capturing ? wait_before_capture(*tensor) : streams_.order(op.stream, tensor->ready);
     if (result != CUDA_SUCCESS) return result;
   }
   return CUDA_SUCCESS;
+}
+
+// A wait of the host would end the capture, were it not a call of our own.
+CUresult ResidencyEngine::wait_before_capture(const Tensor& tensor) {
+  const OwnCalls own(context_);
+  const CUresult result = streams_.wait_host(tensor.ready);
+  return result == CUDA_ERROR_NOT_READY ? CUDA_ERROR_OUT_OF_MEMORY : result;
 }
 
 CUresult ResidencyEngine::acquire(const Op& op, Tensors& operands) {
@@ -226,23 +226,27 @@ CUresult ResidencyEngine::run(const Op& op, Forward forward) {
   Tensors operands;
   CUresult result = acquire(op, operands);
   if (result != CUDA_SUCCESS) return result;
-  result = order(op, operands);
-  if (result == CUDA_SUCCESS) result = forward();
+  try {
+    result = order(op, operands);
+    if (result == CUDA_SUCCESS) result = forward();
+  } catch (const std::bad_alloc&) {
+    result = CUDA_ERROR_OUT_OF_MEMORY;  // the pins must go all the same
+  }
   release(op, operands);
   return result;
 }
 
-bool ResidencyEngine::make_room(std::size_t bytes) {
+bool ResidencyEngine::admit_beside_chunks(std::size_t bytes) {
   const OwnCalls own(context_);
   Lock lock(state_.mutex);
-  const Turn turn(state_);
+  const Turn turn(state_, lock);
   const auto deadline = std::chrono::steady_clock::now() + victim_wait_;
   for (;;) {
-    const std::size_t grain = state_.arena->granularity();
-    const std::size_t left = state_.budget.for_chunks();
-    if (bytes > left) return false;
-    const std::size_t allowed = (left - bytes) / grain;
-    if (state_.chunks.count() <= allowed) return true;
+    Budget with_it = state_.budget;
+    with_it.pass_through(bytes);
+    if (with_it.fixed() + with_it.passed_through() > with_it.limit) return false;
+    const std::size_t allowed = with_it.for_chunks() / state_.arena->granularity();
+    if (state_.chunks.count() <= allowed) return state_.budget = with_it, state_.note_levels(), true;
     if (state_.fixed_granules > allowed) return false;
     if (turn.mine()) {
       Claim claim;

@@ -33,8 +33,9 @@ class ResidencyEngine {
   /// Carries the op through the contract. The driver's own out-of-memory code when its operands do not fit.
   CUresult run(const Op& op, Forward forward);
 
-  /// Gives chunks back to the driver until `bytes` more than now may be taken beside them. False: not possible.
-  bool make_room(std::size_t bytes);
+  /// Gives chunks back to the driver until the budget holds `bytes` more beside them, and counts those. False: not
+  /// possible; nothing is counted.
+  bool admit_beside_chunks(std::size_t bytes);
 
  private:
   using Tensors = boost::container::small_vector<Tensor*, 16>;
@@ -45,12 +46,12 @@ class ResidencyEngine {
   void release(const Op& op, const Tensors& operands);
   Tensors find_operands(const Op& op);
   static bool all_resident(const Tensors& operands);
-  bool others_move(const Tensors& operands) const;
   CUresult page_in(const Op& op, Tensors& operands);
   CUresult try_page_in(const Op& op, const Tensors& operands, Turn& turn, Lock& lock);
   CUresult claim_and_move(const Tensors& operands, Lock& lock);
   CUresult wait_for_host_memory(Lock& lock);
   CUresult order(const Op& op, const Tensors& operands);
+  CUresult wait_before_capture(const Tensor& tensor);
   CUresult refuse(const Op& op, std::size_t granules);
   CUresult time_out(const Op& op);
   void pin(const Op& op, const Tensors& operands);

@@ -51,7 +51,7 @@ Slabs::Extents::iterator Slabs::merge_neighbours(Extents& extents, Extents::iter
   return previous->second.asked == 0 ? absorb(previous, extent) : extent;
 }
 
-std::optional<CUdeviceptr> Slabs::give_back(CUdeviceptr address, Point freed) {
+std::optional<CUdeviceptr> Slabs::give_back(CUdeviceptr address, const Points& freed) {
   auto slab = slabs_.upper_bound(address);
   if (slab == slabs_.begin()) return std::nullopt;
   --slab;

@@ -31,7 +31,7 @@ class Slabs {
   std::optional<Block> find(CUdeviceptr address) const;
 
   /// Takes back the block that begins at `address`. nullopt: there is none. Else the slab that is empty now, or 0.
-  std::optional<CUdeviceptr> give_back(CUdeviceptr address, Point freed);
+  std::optional<CUdeviceptr> give_back(CUdeviceptr address, const Points& freed);
   /// Forgets an empty slab; what its next user must wait for.
   Points remove_slab(CUdeviceptr slab);
 

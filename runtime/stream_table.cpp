@@ -91,11 +91,10 @@ StreamId StreamTable::add(CUstream handle, bool per_thread) {
   return id;
 }
 
-StreamId StreamTable::find(StreamRef stream) {
+StreamId StreamTable::find_locked(StreamRef stream) {
   const bool per_thread = is_per_thread(stream);
   const CUstream legacy = stream.handle == CU_STREAM_LEGACY ? nullptr : stream.handle;
   const CUstream key = per_thread ? per_thread_key() : legacy;
-  const std::lock_guard lock(mutex_);
   const auto [entry, added] = by_handle_.try_emplace(key, 0);
   // The explicit handles mean the same stream from every entry point.
   if (added)
@@ -109,14 +108,15 @@ CUstream StreamTable::handle(StreamId stream) {
   return at(stream).handle;
 }
 
-std::uint64_t StreamTable::take_index(StreamId stream) {
+StreamId StreamTable::find(StreamRef stream) {
   const std::lock_guard lock(mutex_);
-  return at(stream).indices++;
+  return find_locked(stream);
 }
 
-Point StreamTable::submitted(StreamId stream) {
+std::pair<StreamId, std::uint64_t> StreamTable::find_for_op(StreamRef stream) {
   const std::lock_guard lock(mutex_);
-  return {stream, at(stream).submitted};
+  const StreamId id = find_locked(stream);
+  return {id, at(id).indices++};
 }
 
 Point StreamTable::publish(StreamId stream) {
@@ -205,10 +205,14 @@ CUresult StreamTable::order(StreamId waiter, const Points& points) {
   return CUDA_SUCCESS;
 }
 
-// A legal program's kernels end, so the wait may be unbounded, except behind a function of the host, which may itself
-// wait for the thread that waits here.
+CUresult StreamTable::wait_event_unbounded(CUevent event) {
+  return driver().cuEventSynchronize(event);
+}
+
+// A legal program's kernels end, so the wait may be unbounded, except behind what waits for the host: that may be the
+// thread that waits here.
 CUresult StreamTable::wait_event(CUevent event) {
-  if (!host_functions_.load(std::memory_order_relaxed)) return driver().cuEventSynchronize(event);
+  if (!host_waits_.load(std::memory_order_relaxed)) return wait_event_unbounded(event);
   const auto deadline = std::chrono::steady_clock::now() + victim_wait_;
   for (;;) {
     const CUresult result = driver().cuEventQuery(event);
@@ -228,12 +232,12 @@ void StreamTable::mark_complete(StreamId id, std::uint64_t sequence) {
   }
 }
 
-CUresult StreamTable::wait_host(const Points& points) {
+CUresult StreamTable::wait_host(const Points& points, CUresult (StreamTable::*wait)(CUevent)) {
   for (const Point point : points) {
     Recorded recorded{};
     if (const CUresult result = event_at(point, recorded); result != CUDA_SUCCESS) return result;
     if (!recorded.event) continue;
-    if (const CUresult result = wait_event(recorded.event.get()); result != CUDA_SUCCESS) return result;
+    if (const CUresult result = (this->*wait)(recorded.event.get()); result != CUDA_SUCCESS) return result;
     mark_complete(point.stream, recorded.sequence);
   }
   return CUDA_SUCCESS;

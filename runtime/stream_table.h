@@ -46,10 +46,8 @@ class StreamTable {
   /// A stream of the runtime's own.
   StreamId adopt(CUstream handle) { return find({handle, false}); }
 
-  /// The index of the next op in its stream, counted from 0.
-  std::uint64_t take_index(StreamId stream);
-  /// All that has been submitted to the stream so far.
-  Point submitted(StreamId stream);
+  /// The same for an op: with its index in the stream, counted from 0.
+  std::pair<StreamId, std::uint64_t> find_for_op(StreamRef stream);
   /// After a call was forwarded: the point behind it. On a per-thread stream this records an event, since an event on
   /// such a stream can be recorded only by its own thread.
   Point publish(StreamId stream);
@@ -60,8 +58,9 @@ class StreamTable {
 
   /// Makes the stream wait for the points. No call where order holds already.
   CUresult order(StreamId waiter, const Points& points);
-  /// Makes the host wait for the points; CUDA_ERROR_NOT_READY when the bounded wait ran out (see host_functions()).
-  CUresult wait_host(const Points& points);
+  /// Makes the host wait for the points; CUDA_ERROR_NOT_READY when the bounded wait ran out (see note_host_wait()).
+  CUresult wait_host(const Points& points) { return wait_host(points, &StreamTable::wait_event); }
+  CUresult wait_host_unbounded(const Points& points) { return wait_host(points, &StreamTable::wait_event_unbounded); }
   /// Asks the device how far the recorded events are.
   void poll();
 
@@ -70,7 +69,7 @@ class StreamTable {
   /// Before a capture begins: nothing can be recorded on a capturing stream.
   CUresult record_all();
   /// From now on work may wait for the host: waits for victims are bounded.
-  void note_host_function() noexcept { host_functions_.store(true, std::memory_order_relaxed); }
+  void note_host_wait() noexcept { host_waits_.store(true, std::memory_order_relaxed); }
 
   CUstream handle(StreamId stream);
 
@@ -97,9 +96,12 @@ class StreamTable {
   CUresult event_at(Point point, Recorded& out);
   CUresult record(StreamId stream, Recorded& out);
   CUresult order_one(StreamId waiter, Point point);
+  CUresult wait_host(const Points& points, CUresult (StreamTable::*wait)(CUevent));
   CUresult wait_event(CUevent event);
+  CUresult wait_event_unbounded(CUevent event);
   void mark_complete(StreamId stream, std::uint64_t sequence);
   Stream& at(StreamId stream) { return streams_[stream]; }
+  StreamId find_locked(StreamRef stream);
   StreamId add(CUstream handle, bool per_thread);
 
   std::mutex mutex_;
@@ -108,7 +110,7 @@ class StreamTable {
   std::vector<StreamId> vacant_;
   std::shared_ptr<EventPool> pool_ = make_pool();
   static std::shared_ptr<EventPool> make_pool();
-  std::atomic<bool> host_functions_{false};
+  std::atomic<bool> host_waits_{false};
   const std::chrono::milliseconds victim_wait_;
 };
 

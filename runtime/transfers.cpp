@@ -89,10 +89,11 @@ CUresult Transfers::copy_out(Claim& claim) {
 
 CUresult Transfers::create_missing(Claim& claim) {
   for (Move& move : claim.moves) {
-    if (!move.create) continue;
+    if (move.exists) continue;
     const CUresult result = chunks_.create(*move.chunk);
+    claim.device_full = result == CUDA_ERROR_OUT_OF_MEMORY;
     if (result != CUDA_SUCCESS) return result;
-    move.create = false;
+    move.exists = true;
     statistics().chunks_created.add();
   }
   return CUDA_SUCCESS;
@@ -188,9 +189,10 @@ CUresult Transfers::load_granule(const Move& move) {
 }
 
 CUresult Transfers::give_back(Claim& claim) {
-  for (const Move& move : claim.moves) {
+  for (Move& move : claim.moves) {
     if (move.to != kNoGranule) continue;
     if (const CUresult result = chunks_.release(*move.chunk); result != CUDA_SUCCESS) return result;
+    move.exists = false;
   }
   return CUDA_SUCCESS;
 }
@@ -221,14 +223,14 @@ void Transfers::commit(Claim& claim) {
   state_.changed.notify_all();
 }
 
-// A victim whose bytes were not copied gets its chunk back where that is still mapped; one that was copied stays
-// evicted.
+// A victim whose chunk is still mapped in its place gets it back, copied or not; the others stay evicted.
 void Transfers::abandon(Claim& claim) {
-  const Point loads = streams_.publish(in_);  // some may have been submitted
+  const Point copies = streams_.publish(out_);  // some may have been submitted
+  const Point loads = streams_.publish(in_);
   const std::lock_guard lock(state_.mutex);
   for (Move& move : claim.moves) {
     const bool still_there = move.victim != nullptr && move.from != kNoGranule;
-    if (move.create) {
+    if (!move.exists) {
       state_.chunks.removed(*move.chunk);
     } else if (still_there) {
       (*state_.arena)[move.from] = {move.victim, move.chunk, false};
@@ -237,6 +239,7 @@ void Transfers::abandon(Claim& claim) {
       if (unused.data == nullptr) state_.host_bytes -= host_footprint(state_, *move.victim, move.victim_granule);
       state_.retire(std::move(unused));
       state_.chunks.assigned(*move.chunk);
+      merge(move.chunk->ready, copies);
       --move.victim->missing;
     } else {
       if (move.from != kNoGranule) {
@@ -244,7 +247,7 @@ void Transfers::abandon(Claim& claim) {
         (*state_.arena)[move.from].chunk = move.chunk;
       }
       merge(move.chunk->ready, loads);
-      state_.chunks.put_back(*move.chunk);
+      state_.chunks.freed(*move.chunk);
     }
   }
   for (Tensor* tensor : claim.targets) --tensor->transit;
@@ -252,7 +255,7 @@ void Transfers::abandon(Claim& claim) {
   state_.changed.notify_all();
 }
 
-CUresult Transfers::carry_out(Claim& claim) {
+CUresult Transfers::move(Claim& claim) {
   streams_.poll();  // so that host blocks whose copies are done can be used again
   CUresult result = copy_out(claim);
   if (result == CUDA_SUCCESS) result = create_missing(claim);
@@ -260,6 +263,16 @@ CUresult Transfers::carry_out(Claim& claim) {
   if (result == CUDA_SUCCESS) result = map_new(claim);
   if (result == CUDA_SUCCESS) result = give_back(claim);
   if (result == CUDA_SUCCESS) result = load(claim);
+  return result;
+}
+
+CUresult Transfers::carry_out(Claim& claim) {
+  CUresult result = CUDA_SUCCESS;
+  try {
+    result = move(claim);
+  } catch (const std::bad_alloc&) {
+    result = CUDA_ERROR_OUT_OF_MEMORY;  // what was claimed must not stay so
+  }
   if (result != CUDA_SUCCESS) {
     abandon(claim);
     return result;

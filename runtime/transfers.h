@@ -24,6 +24,7 @@ class Transfers {
 
  private:
   std::byte* host_memory(std::size_t bytes);
+  CUresult move(Claim& claim);
   CUresult copy_out(Claim& claim);
   CUresult copy_out_one(const Move& move, HostBlock& block);
   CUresult unmap_old(Claim& claim);

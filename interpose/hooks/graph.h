@@ -39,6 +39,9 @@ inline CUresult pin_node(const Call& call, const CUgraphNodeParams& node) {
       return on_pin({node.memset.dst}, call.on_null(), call.forward);
     case CU_GRAPH_NODE_TYPE_BATCH_MEM_OP:
       return pin_operations(call, node.memOp.paramArray, node.memOp.count, nullptr);
+    case CU_GRAPH_NODE_TYPE_HOST:
+      note_host_wait();
+      return call.forward();
     case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
       return on_plain_alloc(&node.alloc.dptr, node.alloc.bytesize, call.forward);
     default:

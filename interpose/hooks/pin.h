@@ -68,17 +68,22 @@ TENSORPAGER_HOOK(cuTensorMapReplaceAddress, replace_address)
 
 // Stream memory operations: their address is polled or written by the device's front end.
 template <class Value>
-CUresult stream_value(const Call& call, CUstream stream, CUdeviceptr address, Value, unsigned) {
+CUresult wait_value(const Call& call, CUstream stream, CUdeviceptr address, Value, unsigned) {
+  note_host_wait();
   return on_pin({address}, call.on(stream), call.forward);
 }
-TENSORPAGER_HOOKS(cuStreamWaitValue32, _ptsz, stream_value<cuuint32_t>)
-TENSORPAGER_HOOKS(cuStreamWaitValue32_v2, _ptsz, stream_value<cuuint32_t>)
-TENSORPAGER_HOOKS(cuStreamWaitValue64, _ptsz, stream_value<cuuint64_t>)
-TENSORPAGER_HOOKS(cuStreamWaitValue64_v2, _ptsz, stream_value<cuuint64_t>)
-TENSORPAGER_HOOKS(cuStreamWriteValue32, _ptsz, stream_value<cuuint32_t>)
-TENSORPAGER_HOOKS(cuStreamWriteValue32_v2, _ptsz, stream_value<cuuint32_t>)
-TENSORPAGER_HOOKS(cuStreamWriteValue64, _ptsz, stream_value<cuuint64_t>)
-TENSORPAGER_HOOKS(cuStreamWriteValue64_v2, _ptsz, stream_value<cuuint64_t>)
+template <class Value>
+CUresult write_value(const Call& call, CUstream stream, CUdeviceptr address, Value, unsigned) {
+  return on_pin({address}, call.on(stream), call.forward);
+}
+TENSORPAGER_HOOKS(cuStreamWaitValue32, _ptsz, wait_value<cuuint32_t>)
+TENSORPAGER_HOOKS(cuStreamWaitValue32_v2, _ptsz, wait_value<cuuint32_t>)
+TENSORPAGER_HOOKS(cuStreamWaitValue64, _ptsz, wait_value<cuuint64_t>)
+TENSORPAGER_HOOKS(cuStreamWaitValue64_v2, _ptsz, wait_value<cuuint64_t>)
+TENSORPAGER_HOOKS(cuStreamWriteValue32, _ptsz, write_value<cuuint32_t>)
+TENSORPAGER_HOOKS(cuStreamWriteValue32_v2, _ptsz, write_value<cuuint32_t>)
+TENSORPAGER_HOOKS(cuStreamWriteValue64, _ptsz, write_value<cuuint64_t>)
+TENSORPAGER_HOOKS(cuStreamWriteValue64_v2, _ptsz, write_value<cuuint64_t>)
 
 /// Pins `count` addresses, of which `address(n)` is the n-th.
 template <class Address>
@@ -89,9 +94,10 @@ CUresult pin_each(const Call& call, std::size_t count, Address address, CUstream
   return on_pin_list(addresses.get(), count, call.on(stream), call.forward);
 }
 
-// Every operation of the union has its address at the same place.
+// Every operation of the union has its address at the same place. Some wait for values.
 inline CUresult pin_operations(const Call& call, const CUstreamBatchMemOpParams* operations, unsigned count,
                                CUstream stream) {
+  note_host_wait();
   const auto address = [&](std::size_t n) { return operations[n].waitValue.address; };
   return pin_each(call, operations == nullptr ? 0 : count, address, stream);
 }

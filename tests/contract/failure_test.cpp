@@ -49,6 +49,20 @@ TEST_F(PagerFailure, EachCallMayFailOnce) {
   }
 }
 
+TEST_F(PagerFailure, AChunkThatWasReleasedIsNotUsedAgain) {
+  Pager& pager = attach(6);
+  Job job(pager, 1);
+  EXPECT_EQ(run_pressed_job(job), 0);
+  {
+    const FailingDriver failing("cuMemRelease", 2, CUDA_ERROR_UNKNOWN);
+    EXPECT_FALSE(pager.admit_passed_through(3 * kGrain));
+    EXPECT_EQ(failing.failed(), "cuMemRelease");
+  }
+  EXPECT_EQ(run_pressed_job(job), 0);
+  job.check_all();
+  EXPECT_TRUE(pager.admit_passed_through(3 * kGrain));
+}
+
 TEST_F(PagerFailure, AFullDeviceMeansFewerChunks) {
   Pager& pager = attach(6);
   survive(pager, "cuMemCreate", 4, CUDA_ERROR_OUT_OF_MEMORY);

@@ -218,6 +218,22 @@ TEST_F(PagerContract, ThreadsShareTheBudgetAndKeepTheirBytes) {
   unsetenv("SIMGPU_SEED");
 }
 
+TEST_F(PagerContract, RoomThatWasMadeIsNotTakenByAnotherThread) {
+  Pager& pager = attach(14);
+  std::thread pressed([&] {
+    sim_->make_current();
+    random_job(pager, 1, limit_, [this] { return used_now(); });
+  });
+  for (int i = 0; i < 200; ++i) {
+    CUdeviceptr plain = 0;
+    if (!pager.admit_passed_through(2 * kGrain)) continue;
+    ASSERT_EQ(sim_->cuMemAlloc_v2(&plain, 2 * kGrain), CUDA_SUCCESS);
+    EXPECT_EQ(sim_->cuMemFree_v2(plain), CUDA_SUCCESS);
+    pager.passed_through_freed(2 * kGrain);
+  }
+  pressed.join();
+}
+
 TEST_F(PagerContract, RandomJobsKeepEveryByteAndTheBudget) {
   const auto evictions = statistics().evictions.get();
   for (unsigned seed = 1; seed <= 10 && !HasFailure(); ++seed) {

@@ -37,6 +37,7 @@ class RecordingDriver {
       if (bytes > current_->most_reserved) return CUDA_ERROR_OUT_OF_MEMORY;
       return current_->note("reserve");
     };
+    table_.cuMemAddressFree = [](CUdeviceptr, std::size_t) { return current_->note("unreserve"); };
     replace_driver(&table_);
   }
   ~RecordingDriver() { replace_driver(nullptr); }

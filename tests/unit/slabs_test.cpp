@@ -31,7 +31,7 @@ TEST(Slabs, ANewUserGetsThePointsOfTheOldOne) {
   slabs.add_slab(kSlab, kBytes);
   const auto a = slabs.take(512);
   slabs.take(512);
-  ASSERT_TRUE(slabs.give_back(a->address, Point{7, 42}).has_value());
+  ASSERT_TRUE(slabs.give_back(a->address, Points{Point{7, 42}}).has_value());
   const auto again = slabs.take(512);
   ASSERT_TRUE(again.has_value());
   EXPECT_EQ(again->address, a->address);
@@ -44,9 +44,9 @@ TEST(Slabs, NeighboursMergeAndKeepAllPoints) {
   Slabs slabs;
   slabs.add_slab(kSlab, kBytes);
   const auto a = slabs.take(512), b = slabs.take(512), c = slabs.take(512), d = slabs.take(512);
-  slabs.give_back(a->address, Point{1, 1});
-  slabs.give_back(c->address, Point{2, 2});
-  slabs.give_back(b->address, Point{3, 3});
+  slabs.give_back(a->address, Points{Point{1, 1}});
+  slabs.give_back(c->address, Points{Point{2, 2}});
+  slabs.give_back(b->address, Points{Point{3, 3}});
   const auto large = slabs.take(1536);
   ASSERT_TRUE(large.has_value());
   EXPECT_EQ(large->address, a->address);
@@ -58,8 +58,8 @@ TEST(Slabs, AnEmptySlabIsNamed) {
   Slabs slabs;
   slabs.add_slab(kSlab, kBytes);
   const auto a = slabs.take(512), b = slabs.take(512);
-  EXPECT_EQ(slabs.give_back(b->address, Point{1, 9}), CUdeviceptr{0});
-  EXPECT_EQ(slabs.give_back(a->address, Point{1, 10}), kSlab);
+  EXPECT_EQ(slabs.give_back(b->address, Points{Point{1, 9}}), CUdeviceptr{0});
+  EXPECT_EQ(slabs.give_back(a->address, Points{Point{1, 10}}), kSlab);
   const Points ready = slabs.remove_slab(kSlab);
   ASSERT_EQ(ready.size(), 1u);
   EXPECT_EQ(ready[0].sequence, 10u);

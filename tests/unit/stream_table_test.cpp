@@ -83,13 +83,20 @@ TEST_F(StreamTableTest, AHostWaitMakesPointsComplete) {
 }
 
 TEST_F(StreamTableTest, BehindAHostFunctionTheWaitIsBounded) {
-  table_.note_host_function();
+  table_.note_host_wait();
   const Point point = table_.publish(stream(handle_a_));
   EXPECT_EQ(table_.wait_host(points({point})), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(driver_.count("synchronize"), 0);
   EXPECT_FALSE(table_.complete(point));
   driver_.complete = true;
   EXPECT_EQ(table_.wait_host(points({point})), CUDA_SUCCESS);
+}
+
+TEST_F(StreamTableTest, TheJobsOwnWaitIsNeverBounded) {
+  table_.note_host_wait();
+  const Point point = table_.publish(stream(handle_a_));
+  EXPECT_EQ(table_.wait_host_unbounded(points({point})), CUDA_SUCCESS);
+  EXPECT_EQ(driver_.count("synchronize"), 1);
 }
 
 TEST_F(StreamTableTest, ADestroyedStreamLeavesAnEventBehind) {

@@ -18,7 +18,7 @@ class Budget(Case):
                 self.assertEqual(job.code, 1)
                 self.assertIn("out of memory (cudaErrorMemoryAllocation)", job.err)
                 self.assertEqual(len(job.lines), 1, job.err)
-                self.assertRegex(job.lines[0], r"error budget: a launch .*\(op \d+ of its stream\).* needs \d+\.\d MiB at once")
+                self.assertRegex(job.lines[0], r"error budget: a launch of _Z\S+ \(op \d+ of its stream\).* needs \d+\.\d MiB at once")
                 self.assertEqual(job.pager["refused_ops"], 1)
                 self.assertLessEqual(job.device["high_water_bytes"], budget)
                 self.assertEqual(job.device["violations"], 0)
