@@ -53,8 +53,9 @@ CUresult DeviceAllocator::allocate_small(CUdeviceptr* address, std::size_t bytes
     const Lock lock(state_.mutex);
     block = slabs_.take(bytes);
     if (!block) {
-      const Tensor* slab = add_tensor(state_.arena->granularity(), stream, true);
+      Tensor* slab = add_tensor(state_.arena->granularity(), stream, true);
       if (slab == nullptr) return refuse(bytes);
+      slab->slab = true;
       slabs_.add_slab(state_.arena->address(slab->first), slab->bytes);
       block = slabs_.take(bytes);
     }
@@ -112,8 +113,9 @@ CUresult DeviceAllocator::free_at(CUdeviceptr address, Point freed, StreamId str
   merge(points, freed);
   Tensor* tensor = state_.arena->tensor_at(address);
   if (tensor == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (const auto small = slabs_.find(address)) {
-    const auto empty = slabs_.give_back(address, points);
+  if (tensor->slab) {
+    const auto small = slabs_.find(address);
+    const auto empty = small ? slabs_.give_back(address, points) : std::nullopt;
     if (!empty) return CUDA_ERROR_INVALID_VALUE;
     statistics().tensor_removed(small->bytes);
     if (*empty != 0) remove_tensor(*tensor, slabs_.remove_slab(*empty), stream, lock);
@@ -147,7 +149,9 @@ std::optional<Allocation> DeviceAllocator::find(CUdeviceptr address) {
   const Lock lock(state_.mutex);
   const Tensor* tensor = state_.arena->tensor_at(address);
   if (tensor == nullptr) return std::nullopt;
-  if (const auto block = slabs_.find(address)) {
+  if (tensor->slab) {
+    const auto block = slabs_.find(address);
+    if (!block) return std::nullopt;
     // Slabs are one granule, so the offset keeps the numbers of neighbours apart.
     return Allocation{block->address, block->bytes, (tensor->generation << 32) | (block->address & 0xFFFFFFFF)};
   }

@@ -28,6 +28,7 @@ struct Tensor : boost::intrusive::list_base_hook<> {
   std::uint32_t pins = 0;     ///< ops that are being submitted with it
   std::uint32_t transit = 0;  ///< threads that are moving its granules: nobody else touches it
   bool fixed = false;         ///< stays resident once it is: slabs, and what hardware may reach on its own
+  bool slab = false;          ///< holds small blocks, and is itself no allocation of the job
   bool touched = false;       ///< an op has named it: its bytes count
   bool dead = false;          ///< freed; the record stays until nobody pins it
 

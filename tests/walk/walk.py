@@ -1,6 +1,7 @@
 """Jobs on the simulated device, bare and under the library, and what they leave behind.
 
-Paths come from the environment (CMakeLists.txt): WALK_LIBRARY, WALK_LAUNCHER, WALK_SIM, WALK_TRAINER, WALK_PROGRAM.
+Paths come from the environment (CMakeLists.txt): WALK_LIBRARY, WALK_LAUNCHER, WALK_SIM, WALK_TRAINER, WALK_PROGRAM,
+WALK_UNUSUAL.
 """
 import collections
 import json
@@ -11,8 +12,9 @@ import subprocess
 import tempfile
 import unittest
 
-LIBRARY, LAUNCHER, SIM, TRAINER, PROGRAM = (
-    pathlib.Path(os.environ[f"WALK_{name}"]) for name in ("LIBRARY", "LAUNCHER", "SIM", "TRAINER", "PROGRAM"))
+LIBRARY, LAUNCHER, SIM, TRAINER, PROGRAM, UNUSUAL = (
+    pathlib.Path(os.environ[f"WALK_{name}"])
+    for name in ("LIBRARY", "LAUNCHER", "SIM", "TRAINER", "PROGRAM", "UNUSUAL"))
 # The folder of compiled kernels stays: all else that a user may have set would change the runs.
 FOREIGN = ("TENSORPAGER_", "SIMGPU_", "LD_", "PYTORCH_", "TF_", "XLA_", "CUDA_", "WALK_")
 CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(FOREIGN) or k == "SIMGPU_CACHE"}

@@ -1,0 +1,90 @@
+// Things that programs seldom do, and the driver's answers to them. Linked to libcuda; the acts are the words of the
+// command line. What it prints must be the same with the runtime library and without, so nothing is printed that a
+// budget may change. Meant for the profile `test` of the simulated device.
+
+#include <cuda.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t kGrain = 64 << 10;  // of the profile
+
+#define ANSWER(call) std::printf("%s: %d\n", #call, call)
+
+void check(CUresult result, const char* call) {
+  if (result == CUDA_SUCCESS) return;
+  std::printf("unusual_program: %s: %d\n", call, result);
+  std::exit(1);
+}
+#define CHECK(call) check((call), #call)
+
+CUstream make_stream() {
+  CUstream stream = nullptr;
+  CHECK(cuStreamCreate(&stream, CU_STREAM_NON_BLOCKING));
+  return stream;
+}
+
+CUdeviceptr make_tensor(std::size_t bytes, unsigned value, CUstream stream) {
+  CUdeviceptr tensor = 0;
+  CHECK(cuMemAllocAsync(&tensor, bytes, stream));
+  CHECK(cuMemsetD32Async(tensor, value, bytes / 4, stream));
+  return tensor;
+}
+
+bool holds(CUdeviceptr tensor, std::size_t bytes, unsigned value, CUstream stream) {
+  std::vector<unsigned> words(bytes / 4);
+  CHECK(cuMemcpyDtoHAsync(words.data(), tensor, bytes, stream));
+  CHECK(cuStreamSynchronize(stream));
+  return std::ranges::all_of(words, [&](unsigned word) { return word == value; });
+}
+
+void use_primary_context() {
+  CUcontext context = nullptr;
+  CHECK(cuDevicePrimaryCtxRetain(&context, 0));
+  CHECK(cuCtxSetCurrent(context));
+}
+
+/// Blocks that share one piece of memory: a second free of the first must not take the others' from them.
+void small_block_freed_twice() {
+  const CUstream stream = make_stream();
+  const CUdeviceptr first = make_tensor(512, 1, stream);
+  const CUdeviceptr second = make_tensor(4096, 2, stream);
+  CHECK(cuMemFreeAsync(first, stream));
+  ANSWER(cuMemFreeAsync(first, stream));
+  CUdeviceptr base = 0;
+  std::size_t bytes = 0;
+  ANSWER(cuMemGetAddressRange(&base, &bytes, first));
+  const CUdeviceptr third = make_tensor(kGrain, 3, stream);
+  std::printf("kept %d %d\n", holds(second, 4096, 2, stream), holds(third, kGrain, 3, stream));
+  CHECK(cuMemFreeAsync(second, stream));
+  CHECK(cuMemFreeAsync(third, stream));
+}
+
+// acts end here
+
+struct Act {
+  std::string_view name;
+  void (*run)();
+};
+constexpr Act kActs[] = {
+    {"small_block_freed_twice", small_block_freed_twice},
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CHECK(cuInit(0));
+  if (argc != 2) return 2;
+  const auto act = std::ranges::find(kActs, std::string_view(argv[1]), &Act::name);
+  if (act == std::end(kActs)) return 2;
+  use_primary_context();
+  act->run();
+  return 0;
+}

@@ -1,0 +1,30 @@
+"""What programs seldom do: the driver's answers and the bytes are the same with the library and without."""
+import unittest
+
+import walk
+
+MIB = 1 << 20
+FIXED = 16 * MIB  # what a context costs on the device of the profile `test`
+
+
+class UnusualTest(walk.Case):
+
+    def compare(self, act, *, budget=FIXED + 4 * MIB, **settings):
+        runs = [self.run_job([str(walk.UNUSUAL), act], way, SIMGPU_PROFILE="test")
+                for way in (walk.BARE, walk.lru(budget, driver_reserve="0B", **settings))]
+        for job in runs:
+            self.assert_ran(job)
+        self.assertEqual(runs[1].out, runs[0].out, runs[1].err)
+        self.assert_within_budget(runs[1], budget)
+        return runs[1]
+
+    def assert_within_budget(self, job, budget):
+        self.assertEqual(job.device["violations"], 0, job.device["violation_lines"])
+        self.assertLessEqual(job.device["high_water_bytes"], budget)
+
+    def test_a_small_block_freed_twice(self):
+        self.compare("small_block_freed_twice")
+
+
+if __name__ == "__main__":
+    unittest.main()
