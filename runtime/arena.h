@@ -49,9 +49,11 @@ class Arena {
     return static_cast<GranuleIndex>((address - base_) >> shift_);
   }
   CUdeviceptr address(GranuleIndex granule) const noexcept { return base_ + (std::size_t{granule} << shift_); }
+  /// Of at most bytes() bytes.
   std::uint32_t granules_of(std::size_t bytes) const noexcept {
     return static_cast<std::uint32_t>((bytes + granularity_ - 1) >> shift_);
   }
+  std::size_t bytes() const noexcept { return bytes_; }
 
   Granule& operator[](GranuleIndex granule) noexcept { return granules_[granule]; }
   /// Who owns the address, or nullptr.

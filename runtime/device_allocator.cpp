@@ -31,6 +31,7 @@ bool DeviceAllocator::admits(std::uint32_t granules, bool fixed) const {
 }
 
 Tensor* DeviceAllocator::add_tensor(std::size_t bytes, StreamId stream, bool fixed) {
+  if (bytes > state_.arena->bytes()) return nullptr;
   const std::uint32_t granules = state_.arena->granules_of(bytes);
   if (!admits(granules, fixed)) return nullptr;
   auto tensor = std::make_unique<Tensor>();
@@ -70,13 +71,14 @@ CUresult DeviceAllocator::allocate_small(CUdeviceptr* address, std::size_t bytes
 
 CUresult DeviceAllocator::allocate(CUdeviceptr* address, std::size_t bytes, StreamId stream) {
   if (address == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (bytes < min_block_) {
+  const bool fixed = bytes < min_block_;
+  if (fixed && bytes < state_.arena->granularity()) {
     const CUresult result = allocate_small(address, bytes, stream);
     if (result == CUDA_SUCCESS) statistics().tensor_added(bytes);
     return result;
   }
   const Lock lock(state_.mutex);
-  const Tensor* tensor = add_tensor(bytes, stream, false);
+  const Tensor* tensor = add_tensor(bytes, stream, fixed);
   if (tensor == nullptr) return refuse(bytes);
   *address = state_.arena->address(tensor->first);
   statistics().tensor_added(bytes);

@@ -67,6 +67,27 @@ void small_block_freed_twice() {
   CHECK(cuMemFreeAsync(third, stream));
 }
 
+/// Numbers of granules that do not fit 32 bits, or whose bytes do not fit 64.
+void sizes_beyond_every_address() {
+  const CUstream stream = make_stream();
+  CUdeviceptr huge = 0;
+  for (const std::size_t bytes : {std::size_t{1} << 48, std::size_t{1} << 53, (std::size_t{1} << 48) + kGrain}) {
+    std::printf("%zu: %d\n", bytes, cuMemAllocAsync(&huge, bytes, stream));
+  }
+  const CUdeviceptr tensor = make_tensor(kGrain, 1, stream);
+  std::printf("kept %d\n", holds(tensor, kGrain, 1, stream));
+}
+
+/// Larger than a granule, and smaller than min_block where that is set.
+void blocks_of_more_than_a_granule() {
+  const CUstream stream = make_stream();
+  std::vector<CUdeviceptr> tensors;
+  for (unsigned i = 0; i < 8; ++i) tensors.push_back(make_tensor((i % 3 + 1) * kGrain - i * 512, i, stream));
+  for (unsigned i = 0; i < 8; ++i) std::printf("%u %d\n", i, holds(tensors[i], kGrain / 2, i, stream));
+  for (const CUdeviceptr tensor : tensors) CHECK(cuMemFreeAsync(tensor, stream));
+  ANSWER(cuMemFreeAsync(tensors[1], stream));
+}
+
 // acts end here
 
 struct Act {
@@ -75,6 +96,8 @@ struct Act {
 };
 constexpr Act kActs[] = {
     {"small_block_freed_twice", small_block_freed_twice},
+    {"sizes_beyond_every_address", sizes_beyond_every_address},
+    {"blocks_of_more_than_a_granule", blocks_of_more_than_a_granule},
 };
 
 }  // namespace

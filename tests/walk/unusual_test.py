@@ -25,6 +25,14 @@ class UnusualTest(walk.Case):
     def test_a_small_block_freed_twice(self):
         self.compare("small_block_freed_twice")
 
+    def test_sizes_beyond_every_address(self):
+        self.compare("sizes_beyond_every_address")
+
+    def test_a_min_block_of_several_granules(self):
+        for min_block in "1B", "100KiB", "1MiB":
+            with self.subTest(min_block):
+                self.compare("blocks_of_more_than_a_granule", min_block=min_block)
+
 
 if __name__ == "__main__":
     unittest.main()
