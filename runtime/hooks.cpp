@@ -222,14 +222,17 @@ CUresult on_mem_get_info(std::size_t* free_bytes, std::size_t* total_bytes, Forw
   return guarded([&] {
     const CUresult result = forward();
     if (result != CUDA_SUCCESS || !settings().budget) return result;
+    const auto answer = [&](std::size_t free, std::size_t total) {
+      if (free_bytes != nullptr) *free_bytes = free;
+      if (total_bytes != nullptr) *total_bytes = total;
+    };
     if (Pager* const paging = pager()) {
       if (!paging->covers_current_device()) return result;
-      *total_bytes = paging->budget();
-      *free_bytes = paging->allocator().free_bytes();
+      answer(paging->allocator().free_bytes(), paging->budget());
     } else if (const DeviceFacts* device = observed_device()) {
-      *total_bytes = std::min<std::size_t>(settings().budget->of(device->total), device->total);
+      const std::size_t total = std::min<std::size_t>(settings().budget->of(device->total), device->total);
       const std::size_t taken = statistics().fixed_cost.get() + statistics().tensor_bytes.get();
-      *free_bytes = *total_bytes > taken ? *total_bytes - taken : 0;
+      answer(total > taken ? total - taken : 0, total);
     }
     return result;
   });
@@ -257,10 +260,11 @@ CUresult on_pointer_attributes(unsigned count, CUpointer_attribute* attributes, 
   return guarded([&] {
     Pager* const paging = pager();
     if (paging == nullptr || !paging->owns(address)) return forward();
+    if (count == 0 || attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
     // Unlike the single question, this one succeeds for attributes that the address does not have, and gives null.
     for (unsigned i = 0; i < count; ++i) {
       if (answer_pointer_attribute(*paging, data[i], attributes[i], address) == CUDA_SUCCESS) continue;
-      const bool pointer = attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER;
+      const bool pointer = attributes[i] == CU_POINTER_ATTRIBUTE_HOST_POINTER && data[i] != nullptr;
       if (pointer) *static_cast<void**>(data[i]) = nullptr;
     }
     return CUDA_SUCCESS;

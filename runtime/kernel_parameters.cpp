@@ -20,6 +20,7 @@ void scan_bytes(const void* data, std::size_t offset, std::size_t bytes, const A
   }
 }
 
+// False: it names no buffer.
 bool scan_extra(void* const* extra, const Arena& arena, Words& out) {
   const void* buffer = nullptr;
   const std::size_t* bytes = nullptr;
@@ -71,9 +72,10 @@ Kernel ask(Handle handle) {
 
 bool KernelParameters::scan(const Kernel& kernel, void* const* params, void* const* extra, const Arena& arena,
                             Words& out) {
-  if (extra != nullptr) return scan_extra(extra, arena, out);
+  if (extra != nullptr && scan_extra(extra, arena, out)) return true;
+  // Nothing named: the driver refuses the launch, or the parameters were set before (cuParamSetv).
+  if (params == nullptr) return true;
   if (!kernel.parameters) return false;
-  if (params == nullptr) return kernel.parameters->empty();
   const auto& layout = *kernel.parameters;
   for (std::size_t i = 0; i < layout.size(); ++i) {
     scan_bytes(params[i], layout[i].offset, layout[i].bytes, arena, out);

@@ -131,6 +131,7 @@ bool Pager::scan(const Kernel& kernel, void** params, void** extra, Words& out) 
 }
 
 CUresult Pager::pin_launch(CUfunction function, void** params, void** extra, Forward forward) {
+  if (function == nullptr) return forward();
   Words words;
   const auto kernel = kernels_.find(function).kernel;
   const bool scanned = scan(*kernel, params, extra, words);
@@ -146,6 +147,7 @@ CUresult Pager::pin_launch(CUfunction function, void** params, void** extra, For
 }
 
 CUresult Pager::launch(CUfunction function, void** params, void** extra, StreamRef stream, Forward forward) {
+  if (function == nullptr) return forward();  // the driver's own answer
   Words words;
   const auto [kernel, unseen] = kernels_.find(function);
   const bool first = unseen && covers_current_device();

@@ -88,6 +88,81 @@ void blocks_of_more_than_a_granule() {
   ANSWER(cuMemFreeAsync(tensors[1], stream));
 }
 
+/// Null where an address is expected. (Null inside a list of addresses is more than the driver bears.)
+void null_arguments() {
+  const CUstream stream = make_stream();
+  const CUdeviceptr tensor = make_tensor(kGrain, 1, stream);
+  std::size_t bytes = 0;
+  ANSWER(cuMemGetInfo(nullptr, &bytes));
+  ANSWER(cuMemGetInfo(&bytes, nullptr));
+  ANSWER(cuMemGetInfo(nullptr, nullptr));
+  ANSWER(cuMemAllocAsync(nullptr, kGrain, stream));
+  ANSWER(cuMemAllocAsync(nullptr, 1, stream));
+  ANSWER(cuMemAlloc(nullptr, 1));
+  ANSWER(cuMemGetAddressRange(nullptr, nullptr, tensor));
+  ANSWER(cuPointerGetAttribute(nullptr, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, tensor));
+  CUpointer_attribute attribute = CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+  void* data = &bytes;
+  ANSWER(cuPointerGetAttributes(1, nullptr, &data, tensor));
+  ANSWER(cuPointerGetAttributes(1, &attribute, nullptr, tensor));
+  ANSWER(cuPointerGetAttributes(0, nullptr, nullptr, tensor));
+  ANSWER(cuMemcpy2D(nullptr));
+  ANSWER(cuMemFreeAsync(0, stream));
+  ANSWER(cuMemFree(0));
+}
+
+constexpr const char* kIncrement = R"(
+.version 7.0
+.target sm_75
+.address_size 64
+.visible .entry increment(.param .u64 data) {
+  .reg .b32 %r<2>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [data];
+  cvta.to.global.u64 %rd1, %rd1;
+  ld.global.u32 %r1, [%rd1];
+  add.u32 %r1, %r1, 1;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+)";
+
+CUfunction load_increment(CUmodule& module) {
+  CUfunction kernel = nullptr;
+  CHECK(cuModuleLoadData(&module, kIncrement));
+  CHECK(cuModuleGetFunction(&kernel, module, "increment"));
+  return kernel;
+}
+
+/// More tensors than the budget holds, so that whoever wants them all cannot have them.
+std::vector<CUdeviceptr> make_too_many(CUstream stream) {
+  std::vector<CUdeviceptr> tensors;
+  for (unsigned i = 0; i < 8; ++i) tensors.push_back(make_tensor(16 * kGrain, i, stream));
+  return tensors;
+}
+
+CUresult launch(CUfunction kernel, CUstream stream, void** parameters, void** extra) {
+  return cuLaunchKernel(kernel, 1, 1, 1, 1, 1, 1, 0, stream, parameters, extra);
+}
+
+void launches_without_parameters() {
+  const CUstream stream = make_stream();
+  CUmodule module = nullptr;
+  const CUfunction kernel = load_increment(module);
+  const auto tensors = make_too_many(stream);
+  void* nothing[] = {CU_LAUNCH_PARAM_END};
+  CUdeviceptr address = tensors[3] + 4;
+  void* parameters[] = {&address};
+  ANSWER(launch(kernel, stream, nullptr, nullptr));
+  ANSWER(launch(kernel, stream, nullptr, nothing));
+  ANSWER(launch(nullptr, stream, parameters, nullptr));
+  ANSWER(launch(kernel, stream, parameters, nullptr));
+  unsigned words[3] = {};
+  CHECK(cuMemcpyDtoHAsync(words, tensors[3], sizeof words, stream));
+  CHECK(cuStreamSynchronize(stream));
+  std::printf("%u %u %u\n", words[0], words[1], words[2]);
+}
+
 // acts end here
 
 struct Act {
@@ -98,6 +173,8 @@ constexpr Act kActs[] = {
     {"small_block_freed_twice", small_block_freed_twice},
     {"sizes_beyond_every_address", sizes_beyond_every_address},
     {"blocks_of_more_than_a_granule", blocks_of_more_than_a_granule},
+    {"null_arguments", null_arguments},
+    {"launches_without_parameters", launches_without_parameters},
 };
 
 }  // namespace

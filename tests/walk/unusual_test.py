@@ -33,6 +33,13 @@ class UnusualTest(walk.Case):
             with self.subTest(min_block):
                 self.compare("blocks_of_more_than_a_granule", min_block=min_block)
 
+    def test_null_arguments(self):
+        self.compare("null_arguments")
+
+    def test_launches_without_parameters(self):
+        job = self.compare("launches_without_parameters")
+        self.assertNotIn("operands", job.err)
+
 
 if __name__ == "__main__":
     unittest.main()
