@@ -181,6 +181,7 @@ CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool po
     Pager* const paging = pager();
     if (paging == nullptr) return observe_alloc(address, bytes, forward);
     if (!paging->covers_current_device()) return forward();
+    if (const CUresult result = paging->streams().check(stream); result != CUDA_SUCCESS) return result;
     const bool ours = pool == nullptr || pool == paging->facts().default_pool;
     const StreamId id = paging->streams().find(stream);
     // An allocation in a capture is a node of the graph, with an address of its own.
@@ -195,6 +196,7 @@ CUresult on_free_async(CUdeviceptr address, StreamRef stream, Forward forward) n
     Pager* const paging = pager();
     if (paging == nullptr) return observe_free(address, forward);
     if (!paging->owns(address)) return pass_free(*paging, address, forward);
+    if (const CUresult result = paging->streams().check(stream); result != CUDA_SUCCESS) return result;
     return paging->allocator().free(address, paging->streams().find(stream));
   });
 }

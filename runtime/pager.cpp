@@ -117,6 +117,7 @@ bool Pager::capturing(StreamId stream) {
 }
 
 CUresult Pager::run(Op op, StreamRef stream, Forward forward) {
+  if (streams_.check(stream) != CUDA_SUCCESS) return forward();  // which is refused
   std::tie(op.stream, op.index) = streams_.find_for_op(stream);
   op.capturing = capturing(op.stream);
   op.keeps_addresses = op.keeps_addresses || op.capturing;

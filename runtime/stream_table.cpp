@@ -103,6 +103,16 @@ StreamId StreamTable::find_locked(StreamRef stream) {
   return entry->second;
 }
 
+CUresult StreamTable::check(StreamRef stream) {
+  if (stream.handle == nullptr || stream.handle == CU_STREAM_LEGACY || is_per_thread(stream)) return CUDA_SUCCESS;
+  {
+    const std::lock_guard lock(mutex_);
+    if (by_handle_.contains(stream.handle)) return CUDA_SUCCESS;
+  }
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return driver().cuStreamIsCapturing(stream.handle, &status);
+}
+
 CUstream StreamTable::handle(StreamId stream) {
   const std::lock_guard lock(mutex_);
   return at(stream).handle;
@@ -257,6 +267,7 @@ void StreamTable::poll() {
 }
 
 CUresult StreamTable::retire(CUstream handle) {
+  if (handle == nullptr) return CUDA_SUCCESS;  // the legacy stream, which nobody can destroy
   StreamId id = 0;
   bool idle = true;
   {

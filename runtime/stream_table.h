@@ -43,6 +43,9 @@ class StreamTable {
   /// The stream that the caller means. NULL, legacy and per-thread handles are normalised: a per-thread stream is its
   /// thread's.
   StreamId find(StreamRef stream);
+  /// Whether the program may mean it: the driver's answer for a handle that is not known yet. Points on a stream that
+  /// does not exist would never be complete, for whoever comes to wait for them.
+  CUresult check(StreamRef stream);
   /// A stream of the runtime's own.
   StreamId adopt(CUstream handle) { return find({handle, false}); }
 

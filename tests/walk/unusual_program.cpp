@@ -163,6 +163,23 @@ void launches_without_parameters() {
   std::printf("%u %u %u\n", words[0], words[1], words[2]);
 }
 
+/// Each call with a stream that is gone is refused, and leaves no trace.
+void a_stream_that_is_gone() {
+  const CUstream stream = make_stream(), gone = make_stream();
+  auto tensors = make_too_many(stream);
+  CHECK(cuStreamDestroy(gone));
+  ANSWER(cuStreamDestroy(gone));
+  ANSWER(cuStreamDestroy(nullptr));
+  ANSWER(cuMemsetD32Async(tensors[7], 100, 1, gone));
+  ANSWER(cuMemFreeAsync(tensors[6], gone));
+  CUdeviceptr refused = 0;
+  ANSWER(cuMemAllocAsync(&refused, 16 * kGrain, gone));
+  ANSWER(cuMemAllocAsync(&refused, 16, gone));
+  tensors.push_back(make_tensor(16 * kGrain, 8, nullptr));
+  for (unsigned i = 0; i < tensors.size(); ++i) std::printf("%u %d\n", i, holds(tensors[i], 16 * kGrain, i, nullptr));
+  for (const CUdeviceptr tensor : tensors) ANSWER(cuMemFree(tensor));
+}
+
 // acts end here
 
 struct Act {
@@ -175,6 +192,7 @@ constexpr Act kActs[] = {
     {"blocks_of_more_than_a_granule", blocks_of_more_than_a_granule},
     {"null_arguments", null_arguments},
     {"launches_without_parameters", launches_without_parameters},
+    {"a_stream_that_is_gone", a_stream_that_is_gone},
 };
 
 }  // namespace

@@ -40,6 +40,9 @@ class UnusualTest(walk.Case):
         job = self.compare("launches_without_parameters")
         self.assertNotIn("operands", job.err)
 
+    def test_a_stream_that_is_gone(self):
+        self.compare("a_stream_that_is_gone")
+
 
 if __name__ == "__main__":
     unittest.main()
