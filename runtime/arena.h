@@ -43,6 +43,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
+  CUdeviceptr base() const noexcept { return base_; }
   std::size_t granularity() const noexcept { return granularity_; }
   bool contains(CUdeviceptr address) const noexcept { return address - base_ < bytes_; }
   GranuleIndex index(CUdeviceptr address) const noexcept {

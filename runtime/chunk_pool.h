@@ -32,6 +32,9 @@ class ChunkPool {
  public:
   /// Chunks that exist or are being created.
   std::size_t count() const noexcept { return count_; }
+  /// Records of all chunks; those without handle do not exist.
+  std::deque<Chunk>& records() noexcept { return chunks_; }
+
   /// Takes a given chunk without owner out of the pool, to be assigned.
   void take(Chunk& chunk) noexcept;
   /// An unmapped one, else nullptr.

@@ -20,6 +20,8 @@ namespace tensorpager {
   X(cuDeviceGetCount)               \
   X(cuDeviceGetDefaultMemPool)      \
   X(cuDevicePrimaryCtxGetState)     \
+  X(cuDevicePrimaryCtxRelease_v2)   \
+  X(cuDevicePrimaryCtxRetain)       \
   X(cuEventCreate)                  \
   X(cuEventQuery)                   \
   X(cuEventRecord)                  \

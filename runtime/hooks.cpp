@@ -80,15 +80,17 @@ CUresult observe_free(CUdeviceptr address, Forward forward) {
   return result;
 }
 
+// Less than nothing where an unload gave memory back; what other threads allocate meanwhile is counted elsewhere.
 CUresult observe_code(Forward forward) {
   std::size_t before = 0;
   std::size_t after = 0;
   std::size_t total = 0;
   if (observed_device() == nullptr) return forward();
+  const std::uint64_t tensors = statistics().tensor_bytes.get();
   const bool measured = driver().cuMemGetInfo_v2(&before, &total) == CUDA_SUCCESS;
   const CUresult result = forward();
-  if (measured && driver().cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS && after < before) {
-    statistics().fixed_cost.add(before - after);
+  if (measured && driver().cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS) {
+    statistics().fixed_cost.add(before - after - (statistics().tensor_bytes.get() - tensors));
   }
   return result;
 }
@@ -114,6 +116,20 @@ CUresult pass_free(Pager& pager, CUdeviceptr address, Forward forward) {
     passed_through().add(address, bytes);
   }
   return result;
+}
+
+bool primary_is_alive(CUdevice device) {
+  unsigned flags = 0;
+  int alive = 0;
+  return driver().cuDevicePrimaryCtxGetState(device, &flags, &alive) == CUDA_SUCCESS && alive != 0;
+}
+
+bool is_primary(const DeviceFacts& facts) {
+  CUcontext primary = nullptr;
+  if (!primary_is_alive(facts.device)) return false;
+  if (driver().cuDevicePrimaryCtxRetain(&primary, facts.device) != CUDA_SUCCESS) return false;
+  driver().cuDevicePrimaryCtxRelease_v2(facts.device);
+  return primary == facts.context;
 }
 
 }  // namespace
@@ -277,14 +293,16 @@ CUresult on_code_load(Forward forward) noexcept {
   return guarded([&] {
     Pager* const paging = pager();
     if (paging == nullptr) return observe_code(forward);
-    return paging->covers_current_device() ? paging->measure_code(forward) : forward();
+    return paging->covers_current_device() ? paging->measure_code(Pager::CodeChange::load, forward) : forward();
   });
 }
 
 CUresult on_code_unload(Forward forward) noexcept {
   return guarded([&] {
-    if (Pager* const paging = pager()) paging->kernels().forget();
-    return forward();
+    Pager* const paging = pager();
+    if (paging == nullptr) return observe_code(forward);
+    paging->kernels().forget();
+    return paging->measure_code(Pager::CodeChange::unload, forward);
   });
 }
 
@@ -347,24 +365,17 @@ CUresult on_graph_launch(StreamRef stream, Forward forward) noexcept {
   });
 }
 
-CUresult on_context_destroy(CUcontext context, Forward forward) noexcept {
+CUresult on_context_gone(CUcontext destroyed, Forward forward) noexcept {
   return guarded([&] {
-    Pager* const paging = pager();
+    const DeviceFacts* const facts = known_device();
+    const bool meant = facts != nullptr && (destroyed != nullptr ? destroyed == facts->context : is_primary(*facts));
     const CUresult result = forward();
-    if (result == CUDA_SUCCESS && paging != nullptr && paging->facts().context == context) forget_pager();
-    return result;
-  });
-}
-
-CUresult on_primary_context_drop(CUdevice device, Forward forward) noexcept {
-  return guarded([&] {
-    Pager* const paging = pager();
-    const CUresult result = forward();
-    if (result != CUDA_SUCCESS || paging == nullptr || paging->facts().device != device) return result;
-    unsigned flags = 0;
-    int alive = 0;
-    const CUresult answer = driver().cuDevicePrimaryCtxGetState(paging->facts().device, &flags, &alive);
-    if (answer == CUDA_SUCCESS && alive == 0) forget_pager();
+    if (result != CUDA_SUCCESS || !meant) return result;
+    // A release of the primary context may not be the last.
+    if (destroyed == nullptr && primary_is_alive(facts->device)) return result;
+    passed_through().clear();
+    statistics().tensor_bytes.set(0);
+    forget_device();
     return result;
   });
 }

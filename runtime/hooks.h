@@ -86,8 +86,7 @@ CUresult on_begin_capture(StreamRef stream, Forward forward) noexcept;
 CUresult on_end_capture(StreamRef stream, Forward forward) noexcept;
 CUresult on_synchronize(Forward forward) noexcept;
 CUresult on_graph_launch(StreamRef stream, Forward forward) noexcept;
-CUresult on_context_destroy(CUcontext context, Forward forward) noexcept;
-/// A release may not be the last one: the driver is asked.
-CUresult on_primary_context_drop(CUdevice device, Forward forward) noexcept;
+/// `destroyed` is null for the primary one, which a release or a reset may end.
+CUresult on_context_gone(CUcontext destroyed, Forward forward) noexcept;
 
 }  // namespace tensorpager

@@ -180,8 +180,15 @@ const DeviceFacts* observed_device() noexcept {
   }
 }
 
-void forget_pager() noexcept {
-  g_pager.store(nullptr, std::memory_order_release);
+const DeviceFacts* known_device() noexcept {
+  if (const Pager* pager = g_pager.load(std::memory_order_acquire)) return &pager->facts();
+  return g_observed.load(std::memory_order_acquire);
+}
+
+// The records stay: other threads may be about to find out that their context is gone.
+void forget_device() noexcept {
+  g_observed.store(nullptr, std::memory_order_release);
+  if (Pager* pager = g_pager.exchange(nullptr, std::memory_order_acq_rel)) pager->give_up_device();
 }
 
 void on_driver_open(DriverLookup find) noexcept {

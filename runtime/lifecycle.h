@@ -34,7 +34,10 @@ Pager* pager() noexcept;
 /// What is known of the device while observing; asked for once, when there is a context.
 const DeviceFacts* observed_device() noexcept;
 
-/// The context that the pager lives in is gone, and with it all device state: the next context gets a new pager.
-void forget_pager() noexcept;
+/// Of the pager or of observing, where either has begun; else nullptr. Valid as long as the process.
+const DeviceFacts* known_device() noexcept;
+
+/// The context that all this was about is gone, and with it all device state: the next one is looked at anew.
+void forget_device() noexcept;
 
 }  // namespace tensorpager

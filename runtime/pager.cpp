@@ -160,7 +160,7 @@ CUresult Pager::launch(CUfunction function, void** params, void** extra, StreamR
               .name = kernel->name.c_str(),
               .all_tensors = !scanned};
   // With lazy loading a kernel's code comes to the device at its first launch.
-  const auto measured = [&] { return measure_code(forward); };
+  const auto measured = [&] { return measure_code(CodeChange::load, forward); };
   return first ? run(op, stream, measured) : run(op, stream, forward);
 }
 
@@ -168,6 +168,15 @@ CUresult Pager::submit(OpKind kind, std::span<const CUdeviceptr> addresses, Stre
                        Forward forward) {
   const Op op{.kind = kind, .stream = 0, .index = 0, .operands = addresses, .keeps_addresses = keeps_addresses};
   return run(op, stream, forward);
+}
+
+void Pager::give_up_device() noexcept {
+  std::size_t done = 0;
+  for (Chunk& chunk : state_.chunks.records()) {
+    if (chunk.mapped != kNoGranule) chunks_.unmap_run({&chunk.mapped, 1}, done);
+    if (chunk.handle != 0) chunks_.release(chunk);
+  }
+  driver().cuMemAddressFree(state_.arena->base(), state_.arena->bytes());
 }
 
 bool Pager::admit_passed_through(std::size_t bytes) {
@@ -183,21 +192,38 @@ void Pager::passed_through_freed(std::size_t bytes) {
   state_.budget.passed_through_freed(bytes);
 }
 
-CUresult Pager::measure_code(Forward forward) {
-  std::size_t before = 0;
-  std::size_t after = 0;
+tl::expected<Pager::Occupied, CUresult> Pager::ask_occupied() {
+  std::size_t free = 0;
   std::size_t total = 0;
-  const bool measured = driver().cuMemGetInfo_v2(&before, &total) == CUDA_SUCCESS;
+  const CUresult result = driver().cuMemGetInfo_v2(&free, &total);
+  if (result != CUDA_SUCCESS) return tl::unexpected(result);
+  const std::lock_guard lock(state_.mutex);
+  return Occupied{
+      static_cast<std::ptrdiff_t>(total - free),
+      static_cast<std::ptrdiff_t>(state_.chunks.count() * facts_.granularity + state_.budget.passed_through())};
+}
+
+void Pager::code_changed(std::ptrdiff_t bytes) {
+  const std::lock_guard lock(state_.mutex);
+  const auto fixed = static_cast<std::ptrdiff_t>(state_.budget.measured_fixed) + bytes;
+  state_.budget.measured_fixed = std::max(facts_.used, static_cast<std::size_t>(std::max<std::ptrdiff_t>(fixed, 0)));
+  state_.note_levels();
+}
+
+CUresult Pager::measure_code(CodeChange change, Forward forward) {
+  const auto before = ask_occupied();
   const CUresult result = forward();
-  if (!measured || driver().cuMemGetInfo_v2(&after, &total) != CUDA_SUCCESS || after >= before) return result;
-  {
-    const std::lock_guard lock(state_.mutex);
-    state_.budget.measured_fixed += before - after;
-    state_.note_levels();
-  }
+  const auto after = ask_occupied();
+  if (!before || !after) return result;
+  // What other threads gave back meanwhile is no code. What they took may be counted before it exists, so it is taken
+  // for code: the budget errs on the safe side.
+  const std::ptrdiff_t given_back = std::max<std::ptrdiff_t>(before->counted - after->counted, 0);
+  const std::ptrdiff_t code = after->used - before->used + given_back;
+  if (change == CodeChange::load ? code <= 0 : code >= 0) return result;
+  code_changed(code);
   if (!engine_.admit_beside_chunks(0)) {
     TENSORPAGER_LOG(warn, "budget", "code took {} KiB and nothing could be given back for it: the budget is exceeded",
-                    (before - after) >> 10);
+                    code >> 10);
   }
   return result;
 }

@@ -56,9 +56,13 @@ class Pager {
   /// Makes room for bytes that the driver will take beside the chunks, and counts them. False: they do not fit.
   bool admit_passed_through(std::size_t bytes);
   void passed_through_freed(std::size_t bytes);
-  /// What a load of code cost, seen as memory gone, joins the fixed cost. What other threads take meanwhile joins it
-  /// too: the budget errs on the safe side.
-  CUresult measure_code(Forward forward);
+  enum class CodeChange { load, unload };
+  /// What a load of code cost, seen as memory gone, joins the fixed cost; what an unload gives back leaves it.
+  CUresult measure_code(CodeChange change, Forward forward);
+
+  /// Its context is gone. Chunks and addresses are the process's own, so they are given back one by one. The pager must
+  /// not be used any more.
+  void give_up_device() noexcept;
 
   void begin_capture() noexcept { captures_.fetch_add(1, std::memory_order_relaxed); }
   void end_capture() noexcept { captures_.fetch_sub(1, std::memory_order_relaxed); }
@@ -70,6 +74,13 @@ class Pager {
   CUresult open(const Settings& settings);
   bool scan(const Kernel& kernel, void** params, void** extra, Words& out);
   CUresult run(Op op, StreamRef stream, Forward forward);
+  /// Device memory that is in use, and what of it is chunks and passed-through allocations.
+  struct Occupied {
+    std::ptrdiff_t used;
+    std::ptrdiff_t counted;
+  };
+  tl::expected<Occupied, CUresult> ask_occupied();
+  void code_changed(std::ptrdiff_t bytes);
 
   const DeviceFacts facts_;
   StreamTable streams_;

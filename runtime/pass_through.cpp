@@ -7,6 +7,11 @@ void PassThrough::add(CUdeviceptr address, std::size_t bytes) {
   bytes_[address] = bytes;
 }
 
+void PassThrough::clear() {
+  const std::lock_guard lock(mutex_);
+  bytes_.clear();
+}
+
 std::size_t PassThrough::remove(CUdeviceptr address) {
   const std::lock_guard lock(mutex_);
   const auto entry = bytes_.find(address);

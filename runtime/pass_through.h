@@ -14,6 +14,8 @@ class PassThrough {
   void add(CUdeviceptr address, std::size_t bytes);
   /// The bytes that the address had, or 0 for one that is not known.
   std::size_t remove(CUdeviceptr address);
+  /// The context that they belonged to is gone.
+  void clear();
 
  private:
   std::mutex mutex_;

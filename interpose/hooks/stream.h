@@ -55,10 +55,11 @@ TENSORPAGER_HOOKS(cuStreamSynchronize, _ptsz, synchronize_stream)
 TENSORPAGER_HOOK(cuEventSynchronize, synchronize_event)
 
 inline CUresult destroy_context(const Call& call, CUcontext context) {
-  return on_context_destroy(context, call.forward);
+  return on_context_gone(context, call.forward);
 }
-inline CUresult drop_primary_context(const Call& call, CUdevice device) {
-  return on_primary_context_drop(device, call.forward);
+// A release may not be the last one: the runtime asks the driver.
+inline CUresult drop_primary_context(const Call& call, CUdevice) {
+  return on_context_gone(nullptr, call.forward);
 }
 TENSORPAGER_HOOK(cuCtxDestroy, destroy_context)
 TENSORPAGER_HOOK(cuCtxDestroy_v2, destroy_context)

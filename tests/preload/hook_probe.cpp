@@ -108,11 +108,8 @@ CUresult on_graph_launch(StreamRef stream, Forward forward) noexcept {
   return note("on_graph_launch", key(stream), forward);
 }
 void note_host_wait() noexcept {}
-CUresult on_context_destroy(CUcontext, Forward forward) noexcept {
-  return note("on_context_destroy", 0, forward);
-}
-CUresult on_primary_context_drop(CUdevice, Forward forward) noexcept {
-  return note("on_primary_context_drop", 0, forward);
+CUresult on_context_gone(CUcontext, Forward forward) noexcept {
+  return note("on_context_gone", 0, forward);
 }
 
 }  // namespace tensorpager

@@ -180,6 +180,63 @@ void a_stream_that_is_gone() {
   for (const CUdeviceptr tensor : tensors) ANSWER(cuMemFree(tensor));
 }
 
+void code_loaded_again_and_again() {
+  const CUstream stream = make_stream();
+  for (unsigned i = 0; i < 100; ++i) {
+    CUmodule module = nullptr;
+    const CUfunction kernel = load_increment(module);
+    CUdeviceptr tensor = make_tensor(40 * kGrain, i, stream);
+    void* parameters[] = {&tensor};
+    CHECK(launch(kernel, stream, parameters, nullptr));
+    if (!holds(tensor, 4, i + 1, stream)) std::printf("wrong in round %u\n", i);
+    CHECK(cuMemFreeAsync(tensor, stream));
+    CHECK(cuModuleUnload(module));
+  }
+}
+
+void contexts_one_after_another() {
+  for (unsigned i = 0; i < 8; ++i) {
+    const CUstream stream = make_stream();
+    const auto tensors = make_too_many(stream);
+    std::printf("%u %d\n", i, holds(tensors[i], 16 * kGrain, i, stream));
+    if (i % 2 == 0) {
+      CHECK(cuDevicePrimaryCtxReset(0));
+    } else {
+      CHECK(cuDevicePrimaryCtxRelease(0));
+    }
+    use_primary_context();
+  }
+}
+
+void plain_memory_lost_with_contexts() {
+  CUdeviceptr lost = 0;
+  for (int i = 0; i < 4; ++i) {
+    ANSWER(cuMemAlloc(&lost, 40 * kGrain));
+    CHECK(cuDevicePrimaryCtxReset(0));
+    use_primary_context();
+  }
+}
+
+/// The primary context is not in use: neither the end of another context nor its own change the one that is.
+void another_context_destroyed() {
+  CUcontext other = nullptr, used = nullptr;
+  CHECK(cuDevicePrimaryCtxRelease(0));
+  CHECK(cuCtxCreate(&other, nullptr, 0, 0));
+  CHECK(cuCtxCreate(&used, nullptr, 0, 0));
+  const CUstream stream = make_stream();
+  const auto tensors = make_too_many(stream);
+  CHECK(cuCtxDestroy(other));
+  CUcontext primary = nullptr;
+  CHECK(cuDevicePrimaryCtxRetain(&primary, 0));
+  CHECK(cuDevicePrimaryCtxRelease(0));
+  for (unsigned i = 0; i < 8; ++i) std::printf("%u %d\n", i, holds(tensors[i], 16 * kGrain, i, stream));
+  for (const CUdeviceptr tensor : tensors) ANSWER(cuMemFreeAsync(tensor, stream));
+  CHECK(cuCtxDestroy(used));
+  use_primary_context();
+  const CUstream last = make_stream();
+  std::printf("again %d\n", holds(make_tensor(kGrain, 5, last), kGrain, 5, last));
+}
+
 // acts end here
 
 struct Act {
@@ -193,6 +250,10 @@ constexpr Act kActs[] = {
     {"null_arguments", null_arguments},
     {"launches_without_parameters", launches_without_parameters},
     {"a_stream_that_is_gone", a_stream_that_is_gone},
+    {"code_loaded_again_and_again", code_loaded_again_and_again},
+    {"contexts_one_after_another", contexts_one_after_another},
+    {"plain_memory_lost_with_contexts", plain_memory_lost_with_contexts},
+    {"another_context_destroyed", another_context_destroyed},
 };
 
 }  // namespace

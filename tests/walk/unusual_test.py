@@ -43,6 +43,20 @@ class UnusualTest(walk.Case):
     def test_a_stream_that_is_gone(self):
         self.compare("a_stream_that_is_gone")
 
+    def test_code_loaded_again_and_again(self):
+        self.compare("code_loaded_again_and_again")
+
+    def test_contexts_one_after_another(self):
+        self.compare("contexts_one_after_another")
+
+    def test_plain_memory_lost_with_contexts(self):
+        for policy in "lru", "observe":
+            with self.subTest(policy):
+                self.compare("plain_memory_lost_with_contexts", policy=policy)
+
+    def test_another_context_destroyed(self):
+        self.compare("another_context_destroyed", budget=3 * FIXED + 4 * MIB)
+
 
 if __name__ == "__main__":
     unittest.main()
