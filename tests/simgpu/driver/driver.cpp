@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <deque>
 #include <exception>
 
 namespace simgpu {
@@ -20,7 +21,13 @@ struct KnownThread {
   std::uint64_t generation = 0;
   ThreadState state{};
 };
-thread_local KnownThread t_thread;
+// Outlives its thread: exit handlers still call the driver when the thread's own objects are gone.
+thread_local KnownThread* t_thread = nullptr;
+
+KnownThread& add_thread() {
+  static auto& known = *new std::deque<KnownThread>;
+  return known.emplace_back();
+}
 
 void say(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
@@ -68,8 +75,9 @@ void reset_driver() {
 }
 
 ThreadState& this_thread() {
-  if (t_thread.generation != g_generation) t_thread = {g_generation, {g_next_thread++, {}, {}, false}};
-  return t_thread.state;
+  if (t_thread == nullptr) t_thread = &add_thread();
+  if (t_thread->generation != g_generation) *t_thread = {g_generation, {g_next_thread++, {}, {}, false}};
+  return t_thread->state;
 }
 
 Driver::Driver() {
