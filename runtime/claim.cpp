@@ -28,13 +28,22 @@ void add_granules(const PagerState& state, Tensor& tensor, std::size_t most, std
   }
 }
 
-/// `count` granules of the least recently used tensors; fewer when there are no more.
-std::vector<Victim> find_victims(PagerState& state, std::span<Tensor* const> spared, std::size_t count) {
+/// `count` granules of the least recently used tensors; fewer when there are no more. What may wait for a function of
+/// the host comes last: its copy would hold up every later one, and the function may wait for the thread that is here.
+std::vector<Victim> find_victims(PagerState& state, StreamTable& streams, std::span<Tensor* const> spared,
+                                 std::size_t count) {
   std::vector<Victim> victims;
+  std::vector<Tensor*> behind_host;
   for (Tensor& tensor : state.tensors) {
-    if (victims.size() == count) break;
-    if (may_be_evicted(tensor, spared)) add_granules(state, tensor, count, victims);
+    if (victims.size() == count) return victims;
+    if (!may_be_evicted(tensor, spared)) continue;
+    if (streams.may_wait_for_host(tensor.last_use)) {
+      behind_host.push_back(&tensor);
+    } else {
+      add_granules(state, tensor, count, victims);
+    }
   }
+  for (Tensor* tensor : behind_host) add_granules(state, *tensor, count, victims);
   return victims;
 }
 
@@ -114,7 +123,7 @@ ClaimResult claim_for(PagerState& state, StreamTable& streams, std::span<Tensor*
   const std::vector<Move> elsewhere = split_missing(state, targets, in_place);
   const std::size_t idle = state.chunks.idle() - in_place.size();
   const std::size_t free = std::min(elsewhere.size(), state.chunks.unmapped() + may_create(state) + idle);
-  std::vector<Victim> victims = find_victims(state, spared, elsewhere.size() - free);
+  std::vector<Victim> victims = find_victims(state, streams, spared, elsewhere.size() - free);
   if (free + victims.size() < elsewhere.size()) return ClaimResult::wait;
   if (!fit_into_host(state, streams, victims) && in_place.empty() && free == 0) return ClaimResult::host_full;
 
@@ -134,7 +143,7 @@ ClaimResult claim_for(PagerState& state, StreamTable& streams, std::span<Tensor*
 
 ClaimResult claim_release(PagerState& state, StreamTable& streams, std::size_t count, Claim& out) {
   const std::size_t free = std::min(count, state.chunks.unmapped() + state.chunks.idle());
-  std::vector<Victim> victims = find_victims(state, {}, count - free);
+  std::vector<Victim> victims = find_victims(state, streams, {}, count - free);
   if (free + victims.size() < count) return ClaimResult::wait;
   if (!fit_into_host(state, streams, victims) && free == 0) return ClaimResult::host_full;
   out.reserve(count, 0, victims.size());

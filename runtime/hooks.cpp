@@ -326,7 +326,13 @@ CUresult on_host_function(StreamRef stream, Forward forward) noexcept {
   return guarded([&] {
     note_host_wait();
     Pager* const paging = pager();
-    return paging != nullptr ? paging->submit(OpKind::wait, {}, stream, false, forward) : forward();
+    if (paging == nullptr || paging->streams().check(stream) != CUDA_SUCCESS) return forward();
+    StreamTable& streams = paging->streams();
+    const StreamId id = streams.find(stream);
+    streams.note_host_function(id);
+    const CUresult result = paging->submit(OpKind::wait, {}, stream, false, forward);
+    if (result == CUDA_SUCCESS && !paging->capturing(id)) streams.watch_host_function(id);
+    return result;
   });
 }
 
@@ -345,11 +351,12 @@ CUresult on_begin_capture(StreamRef, Forward forward) noexcept {
 CUresult on_end_capture(StreamRef stream, Forward forward) noexcept {
   return guarded([&] {
     Pager* const paging = pager();
-    if (paging == nullptr) return forward();
+    if (paging == nullptr || paging->streams().check(stream) != CUDA_SUCCESS) return forward();
     const StreamId id = paging->streams().find(stream);
     const bool before = paging->capturing(id);
     const CUresult result = forward();
-    if (before && !paging->capturing(id)) paging->end_capture();  // a call on the wrong stream ends nothing
+    // A call on the wrong stream ends nothing; one that fails may be the end all the same, of a broken capture.
+    if (before && !paging->capturing(id)) paging->end_capture();
     return result;
   });
 }

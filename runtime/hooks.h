@@ -61,7 +61,8 @@ CUresult on_alloc_async(CUdeviceptr* address, std::size_t bytes, CUmemoryPool po
                         Forward forward) noexcept;
 CUresult on_free_async(CUdeviceptr address, StreamRef stream, Forward forward) noexcept;
 
-// Plain memory. `bytes` is what will be taken at least (pitched: width times height); `address` is valid after forward.
+// Plain memory. `bytes` is what will be taken at least (pitched: rows padded, times height); `address` is valid after
+// forward.
 CUresult on_plain_alloc(const CUdeviceptr* address, std::size_t bytes, Forward forward) noexcept;
 CUresult on_plain_free(CUdeviceptr address, Forward forward) noexcept;
 

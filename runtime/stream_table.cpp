@@ -153,6 +153,26 @@ void StreamTable::prune(Points& points) {
   points.erase(std::remove_if(points.begin(), points.end(), done), points.end());
 }
 
+void StreamTable::note_host_function(StreamId stream) {
+  note_host_wait();
+  const std::lock_guard lock(mutex_);
+  at(stream).host_function = at(stream).submitted + 1;
+}
+
+void StreamTable::watch_host_function(StreamId stream) {
+  Recorded recorded{};
+  record(stream, recorded);  // should it fail, its tensors are only evicted later than others
+}
+
+bool StreamTable::may_wait_for_host(const Points& points) {
+  if (!host_waits_.load(std::memory_order_relaxed)) return false;
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(points, [this](Point point) {
+    const Stream& stream = at(point.stream);
+    return stream.completed < point.sequence && stream.completed < stream.host_function;
+  });
+}
+
 CUresult StreamTable::record(StreamId stream, Recorded& out) {
   CUstream handle = nullptr;
   {

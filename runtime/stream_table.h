@@ -73,6 +73,12 @@ class StreamTable {
   CUresult record_all();
   /// From now on work may wait for the host: waits for victims are bounded.
   void note_host_wait() noexcept { host_waits_.store(true, std::memory_order_relaxed); }
+  /// The same, and the next op of the stream is a function of the host.
+  void note_host_function(StreamId stream);
+  /// After it was submitted: from here on it is seen when it has run.
+  void watch_host_function(StreamId stream);
+  /// Whether any of the points may be behind a function of the host that has not run.
+  bool may_wait_for_host(const Points& points);
 
   CUstream handle(StreamId stream);
 
@@ -90,6 +96,7 @@ class StreamTable {
     std::uint64_t indices = 0;
     std::uint64_t submitted = 0;
     std::uint64_t completed = 0;
+    std::uint64_t host_function = 0;                         // where the last one is
     std::deque<Recorded> recorded;                           // oldest first, none complete
     std::unordered_map<StreamId, std::uint64_t> waited_for;  // what it already waits for
   };

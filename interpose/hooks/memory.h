@@ -23,9 +23,13 @@ TENSORPAGER_HOOKS(cuMemFreeAsync, _ptsz, free_async)
 inline CUresult plain_alloc(const Call& call, CUdeviceptr* address, std::size_t bytes) {
   return on_plain_alloc(address, bytes, call.forward);
 }
+// No device pads rows to more.
+constexpr std::size_t padded(std::size_t width) noexcept {
+  return (width + 511) / 512 * 512;
+}
 inline CUresult pitched_alloc(const Call& call, CUdeviceptr* address, std::size_t*, std::size_t width,
                               std::size_t height, unsigned) {
-  return on_plain_alloc(address, width * height, call.forward);
+  return on_plain_alloc(address, padded(width) * height, call.forward);
 }
 inline CUresult managed_alloc(const Call& call, CUdeviceptr* address, std::size_t bytes, unsigned) {
   return on_plain_alloc(address, bytes, call.forward);
@@ -53,7 +57,7 @@ inline CUresult plain_alloc_v1(const Call& call, CUdeviceptr_v1* address, unsign
 }
 inline CUresult pitched_alloc_v1(const Call& call, CUdeviceptr_v1* address, unsigned*, unsigned width, unsigned height,
                                  unsigned) {
-  return narrow_alloc(call, address, std::size_t{width} * height);
+  return narrow_alloc(call, address, padded(width) * height);
 }
 inline CUresult plain_free_v1(const Call& call, CUdeviceptr_v1 address) {
   return on_plain_free(address, call.forward);

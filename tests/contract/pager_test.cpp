@@ -171,6 +171,25 @@ TEST_F(PagerContract, AnotherDeviceIsNotItsBusiness) {
   pager->release();  // as in the product: never destroyed
 }
 
+// What lies behind a function of the host goes last: its copy would wait for the function, which may wait for us.
+TEST_F(PagerContract, WhatMayWaitForTheHostIsEvictedLast) {
+  Pager& pager = attach(8);
+  Job job(pager, 2);
+  const CUstream blocked = job.stream(0), free = job.stream(1);
+  JobTensor* kept = job.alloc(2 * kGrain, blocked);
+  pager.streams().note_host_function(pager.streams().find({blocked, false}));
+  ASSERT_EQ(job.write(*kept, blocked), CUDA_SUCCESS);
+  std::vector<JobTensor*> others;
+  for (int i = 0; i < 4; ++i) others.push_back(job.alloc(2 * kGrain, free));
+  for (int i = 0; i < 12; ++i) ASSERT_EQ(job.write(*others[static_cast<std::size_t>(i) % 4], free), CUDA_SUCCESS);
+  const auto loads = statistics().loads.get();
+  EXPECT_EQ(job.write(*kept, blocked), CUDA_SUCCESS);
+  EXPECT_EQ(statistics().loads.get(), loads) << "it was evicted although others could be";
+  JobTensor* whole = job.alloc(8 * kGrain, free);
+  EXPECT_EQ(job.write(*whole, free), CUDA_SUCCESS) << "it may go when nothing else can";
+  job.check_all();
+}
+
 // A random job on several streams against a model of its bytes; the simulated device runs it in a seeded order.
 constexpr std::size_t kGrain = 64 << 10;
 

@@ -83,7 +83,7 @@ TEST_F(StreamTableTest, AHostWaitMakesPointsComplete) {
 }
 
 TEST_F(StreamTableTest, BehindAHostFunctionTheWaitIsBounded) {
-  table_.note_host_wait();
+  table_.note_host_function(stream(handle_a_));
   const Point point = table_.publish(stream(handle_a_));
   EXPECT_EQ(table_.wait_host(points({point})), CUDA_ERROR_NOT_READY);
   EXPECT_EQ(driver_.count("synchronize"), 0);

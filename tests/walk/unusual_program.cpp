@@ -237,6 +237,40 @@ void another_context_destroyed() {
   std::printf("again %d\n", holds(make_tensor(kGrain, 5, last), kGrain, 5, last));
 }
 
+/// The driver pads each row to 512 bytes.
+void narrow_rows() {
+  const CUstream stream = make_stream();
+  const auto tensors = make_too_many(stream);
+  CUdeviceptr rows = 0;
+  std::size_t pitch = 0;
+  for (int i = 0; i < 2; ++i) ANSWER(cuMemAllocPitch(&rows, &pitch, 4, 2048, 4));
+  for (unsigned i = 0; i < 8; ++i) std::printf("%u %d\n", i, holds(tensors[i], 16 * kGrain, i, stream));
+  ANSWER(cuMemFree(rows));
+}
+
+/// None has begun, and none can on the simulated device.
+void captures_that_never_began() {
+  const CUstream stream = make_stream();
+  CUgraph graph = nullptr;
+  CHECK(cuMemFreeAsync(make_tensor(kGrain, 1, stream), stream));
+  for (int i = 0; i < 3; ++i) ANSWER(cuStreamEndCapture(stream, &graph));
+  CHECK(cuMemFreeAsync(make_tensor(kGrain, 1, stream), stream));
+}
+
+CUdeviceptr left_to_exit = 0;
+CUmodule module_left_to_exit = nullptr;
+
+/// As frameworks do: what is left is given back by exit handlers, when the thread's own objects are gone.
+void exit_handlers_that_free() {
+  left_to_exit = make_tensor(kGrain, 1, make_stream());
+  load_increment(module_left_to_exit);
+  std::atexit([] {
+    ANSWER(cuMemFreeAsync(left_to_exit, nullptr));
+    ANSWER(cuModuleUnload(module_left_to_exit));
+    ANSWER(cuDevicePrimaryCtxRelease(0));
+  });
+}
+
 // acts end here
 
 struct Act {
@@ -254,6 +288,9 @@ constexpr Act kActs[] = {
     {"contexts_one_after_another", contexts_one_after_another},
     {"plain_memory_lost_with_contexts", plain_memory_lost_with_contexts},
     {"another_context_destroyed", another_context_destroyed},
+    {"narrow_rows", narrow_rows},
+    {"captures_that_never_began", captures_that_never_began},
+    {"exit_handlers_that_free", exit_handlers_that_free},
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ FIXED = 16 * MIB  # what a context costs on the device of the profile `test`
 class UnusualTest(walk.Case):
 
     def compare(self, act, *, budget=FIXED + 4 * MIB, **settings):
-        runs = [self.run_job([str(walk.UNUSUAL), act], way, SIMGPU_PROFILE="test")
+        runs = [self.run_job([str(walk.UNUSUAL), act], way, log=True, SIMGPU_PROFILE="test")
                 for way in (walk.BARE, walk.lru(budget, driver_reserve="0B", **settings))]
         for job in runs:
             self.assert_ran(job)
@@ -56,6 +56,19 @@ class UnusualTest(walk.Case):
 
     def test_another_context_destroyed(self):
         self.compare("another_context_destroyed", budget=3 * FIXED + 4 * MIB)
+
+    def test_narrow_rows(self):
+        self.compare("narrow_rows")
+
+    def test_captures_that_never_began(self):
+        job = self.compare("captures_that_never_began")
+        asked = [call for call in job.calls if call.name == "cuStreamIsCapturing"]
+        self.assertLessEqual(len(asked), 1, "only what a new stream costs: no capture is under way")
+
+    def test_exit_handlers_that_free(self):
+        for policy in "lru", "observe":
+            with self.subTest(policy):
+                self.compare("exit_handlers_that_free", policy=policy)
 
 
 if __name__ == "__main__":
