@@ -90,7 +90,8 @@ CUresult observe_code(Forward forward) {
   const bool measured = driver().cuMemGetInfo_v2(&before, &total) == CUDA_SUCCESS;
   const CUresult result = forward();
   if (measured && driver().cuMemGetInfo_v2(&after, &total) == CUDA_SUCCESS) {
-    statistics().fixed_cost.add(before - after - (statistics().tensor_bytes.get() - tensors));
+    const std::uint64_t code = before - after - (statistics().tensor_bytes.get() - tensors);
+    statistics().set_fixed_cost(statistics().fixed_cost.get() + code);
   }
   return result;
 }
@@ -213,7 +214,12 @@ CUresult on_free_async(CUdeviceptr address, StreamRef stream, Forward forward) n
     if (paging == nullptr) return observe_free(address, forward);
     if (!paging->owns(address)) return pass_free(*paging, address, forward);
     if (const CUresult result = paging->streams().check(stream); result != CUDA_SUCCESS) return result;
-    return paging->allocator().free(address, paging->streams().find(stream));
+    const StreamId id = paging->streams().find(stream);
+    if (paging->capturing(id)) {
+      TENSORPAGER_LOG(warn, "capture", "a capture frees memory that was allocated before it: not supported");
+      return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    }
+    return paging->allocator().free(address, id);
   });
 }
 
@@ -317,8 +323,9 @@ CUresult on_kernels(const CUkernel* kernels, const unsigned* count, Forward forw
 
 CUresult on_stream_destroy(CUstream stream, Forward forward) noexcept {
   return guarded([&] {
-    if (Pager* const paging = pager()) paging->streams().retire(stream);
-    return forward();
+    Pager* const paging = pager();
+    const CUresult result = paging != nullptr ? paging->streams().retire(stream) : CUDA_SUCCESS;
+    return result == CUDA_SUCCESS ? forward() : result;
   });
 }
 

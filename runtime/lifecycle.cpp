@@ -169,7 +169,7 @@ const DeviceFacts* observed_device() noexcept {
     auto* fresh = new DeviceFacts(*facts);
     const DeviceFacts* expected = nullptr;
     if (g_observed.compare_exchange_strong(expected, fresh)) {
-      statistics().fixed_cost.set(fresh->used + settings().driver_reserve);
+      statistics().set_fixed_cost(fresh->used + settings().driver_reserve);
       statistics().granularity.set(fresh->granularity);
       return fresh;
     }

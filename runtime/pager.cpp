@@ -92,6 +92,14 @@ tl::expected<std::unique_ptr<Pager>, CUresult> Pager::attach(const DeviceFacts& 
       static_cast<double>(pager->state_.budget.limit) / (1 << 20),
       static_cast<double>(pager->state_.budget.fixed()) / (1 << 20), static_cast<double>(facts.used) / (1 << 20),
       static_cast<double>(settings.driver_reserve) / (1 << 20));
+  if (pager->state_.chunk_capacity() == 0) {
+    TENSORPAGER_LOG(warn, "budget",
+                    "{:.1f} MiB leave no room for tensors: context and code take {:.1f}, driver_reserve {:.1f}. "
+                    "Every launch will be out of memory. Raise budget",
+                    static_cast<double>(pager->state_.budget.limit) / (1 << 20),
+                    static_cast<double>(facts.used) / (1 << 20),
+                    static_cast<double>(settings.driver_reserve) / (1 << 20));
+  }
   return pager;
 }
 

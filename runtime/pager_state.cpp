@@ -8,7 +8,7 @@ void PagerState::note_levels() const noexcept {
   Statistics& levels = statistics();
   const std::size_t device = budget.measured_fixed + budget.passed_through() + chunks.count() * arena->granularity();
   levels.device_peak.raise_to(device);
-  levels.fixed_cost.set(budget.fixed());
+  levels.set_fixed_cost(budget.fixed());
   levels.host_peak.raise_to(host_bytes);
 }
 

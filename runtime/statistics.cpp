@@ -27,7 +27,7 @@ void write_statistics(const std::string& path, const char* policy, const char* s
         {"policy", policy},
         {"state", state},
         {"budget_bytes", s.budget.get()},
-        {"fixed_cost_bytes", s.fixed_cost.get()},
+        {"fixed_cost_bytes", s.fixed_cost_peak.get()},
         {"granularity_bytes", s.granularity.get()},
         {"tensor_peak_bytes", s.tensor_peak.get()},
         {"device_peak_bytes", s.device_peak.get()},

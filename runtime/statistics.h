@@ -36,7 +36,14 @@ struct Statistics {
   Counter budget, fixed_cost, tensor_bytes, tensor_peak, device_peak, host_peak;
   Counter granularity, passed_through_allocs;
 
+  Counter fixed_cost_peak;
+
   void tensor_added(std::size_t bytes) noexcept;
+  /// Code that is unloaded lowers it again.
+  void set_fixed_cost(std::size_t bytes) noexcept {
+    fixed_cost.set(bytes);
+    fixed_cost_peak.raise_to(bytes);
+  }
   void tensor_removed(std::size_t bytes) noexcept { tensor_bytes.subtract(bytes); }
 };
 

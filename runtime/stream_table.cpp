@@ -295,18 +295,16 @@ CUresult StreamTable::retire(CUstream handle) {
     const auto entry = by_handle_.find(handle);
     if (entry == by_handle_.end()) return CUDA_SUCCESS;
     id = entry->second;
-    by_handle_.erase(entry);
     idle = at(id).submitted == at(id).completed;
   }
   Recorded recorded{};
   const CUresult result = idle ? CUDA_SUCCESS : record(id, recorded);
+  if (result != CUDA_SUCCESS) return result;
   const std::lock_guard lock(mutex_);
-  at(id).retired = true;
-  if (idle) {
-    at(id).retired = false;
-    vacant_.push_back(id);
-  }
-  return result;
+  by_handle_.erase(handle);
+  at(id).retired = !idle;
+  if (idle) vacant_.push_back(id);
+  return CUDA_SUCCESS;
 }
 
 CUresult StreamTable::record_all() {

@@ -67,7 +67,8 @@ class StreamTable {
   /// Asks the device how far the recorded events are.
   void poll();
 
-  /// Before cuStreamDestroy: a destroyed stream runs on, and nothing can be recorded on it any more.
+  /// Before cuStreamDestroy: a destroyed stream runs on, and nothing can be recorded on it any more. On failure the
+  /// stream must not be destroyed: nobody could wait for what runs on it.
   CUresult retire(CUstream handle);
   /// Before a capture begins: nothing can be recorded on a capturing stream.
   CUresult record_all();

@@ -35,16 +35,18 @@ class SignalForwarding {
     for (int signal : kForwarded) sigaddset(&set, signal);
     ::sigprocmask(SIG_BLOCK, &set, &old_mask_);
     for (std::size_t i = 0; i < kForwarded.size(); ++i) install(kForwarded[i], old_actions_[i]);
+    // Where it is ignored, the kernel keeps no exit codes.
+    struct sigaction keep {};
+    keep.sa_handler = SIG_DFL;
+    ::sigaction(SIGCHLD, &keep, &old_child_action_);
   }
-  ~SignalForwarding() {
-    for (std::size_t i = 0; i < kForwarded.size(); ++i) ::sigaction(kForwarded[i], &old_actions_[i], nullptr);
-  }
+  ~SignalForwarding() { restore(); }
   SignalForwarding(const SignalForwarding&) = delete;
   SignalForwarding& operator=(const SignalForwarding&) = delete;
 
   void release() const { ::sigprocmask(SIG_SETMASK, &old_mask_, nullptr); }
   void restore_in_child() const {
-    for (std::size_t i = 0; i < kForwarded.size(); ++i) ::sigaction(kForwarded[i], &old_actions_[i], nullptr);
+    restore();
     release();
   }
 
@@ -58,7 +60,13 @@ class SignalForwarding {
     ::sigaction(signal, &action, nullptr);
   }
 
+  void restore() const {
+    for (std::size_t i = 0; i < kForwarded.size(); ++i) ::sigaction(kForwarded[i], &old_actions_[i], nullptr);
+    ::sigaction(SIGCHLD, &old_child_action_, nullptr);
+  }
+
   sigset_t old_mask_;
+  struct sigaction old_child_action_;
   std::array<struct sigaction, kForwarded.size()> old_actions_;
 };
 

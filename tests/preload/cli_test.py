@@ -96,6 +96,11 @@ class TheJob(Case):
         denied = self.job("/etc/passwd")
         self.assertEqual((denied.returncode, denied.stderr), (126, "tensorpager: /etc/passwd: Permission denied\n"))
 
+    def test_exit_codes_survive_ignored_children(self):
+        script = f'trap "" CHLD; exec "{TENSORPAGER}" run -q --set driver:{FAKE} -- bash -c "exit 7"'
+        ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env=CLEAN, timeout=60)
+        self.assertEqual(ran.returncode, 7, ran.stderr)
+
     def test_nothing_is_added_to_its_output(self):
         ran = self.job(CALL_DRIVER)
         self.assertEqual((ran.stdout, ran.stderr), (WORKS, ""))

@@ -110,6 +110,15 @@ TEST_F(StreamTableTest, ADestroyedStreamLeavesAnEventBehind) {
   EXPECT_NE(stream(handle_a_), a) << "the driver may give the handle to another stream";
 }
 
+TEST_F(StreamTableTest, AStreamWhoseEndCannotBeSeenIsNotForgotten) {
+  const StreamId a = stream(handle_a_);
+  table_.publish(a);
+  driver_.next = CUDA_ERROR_OUT_OF_MEMORY;
+  EXPECT_EQ(table_.retire(handle_a_), CUDA_ERROR_OUT_OF_MEMORY);
+  EXPECT_EQ(stream(handle_a_), a);
+  EXPECT_EQ(table_.retire(handle_a_), CUDA_SUCCESS);
+}
+
 TEST_F(StreamTableTest, AFailingDriverIsReported) {
   const StreamId a = stream(handle_a_), b = stream(handle_b_);
   const Point point = table_.publish(a);
