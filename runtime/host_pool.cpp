@@ -59,10 +59,9 @@ std::size_t default_host_capacity() noexcept {
 }
 
 std::unique_ptr<HostPool> HostPool::create(std::size_t capacity) {
-  // Never freed: jemalloc refers to the hooks as long as the process lives.
-  auto* superblocks = new HostSuperblocks(capacity);
-  extent_hooks_t* hooks = superblocks->hooks();
   std::unique_ptr<HostPool> pool(new HostPool(capacity));
+  pool->superblocks_ = new HostSuperblocks(capacity);
+  extent_hooks_t* hooks = pool->superblocks_->hooks();
   std::size_t size = sizeof pool->arena_;
   // Created with jemalloc's own hooks and then given ours, so that its bookkeeping stays out of page-locked memory and
   // none is taken before the first eviction.

@@ -15,6 +15,8 @@
 
 namespace tensorpager {
 
+class HostSuperblocks;
+
 /// Bytes that a process may take without pressing the host: half of what is available now, within the cgroup's limit.
 std::size_t default_host_capacity() noexcept;
 
@@ -40,6 +42,7 @@ class HostPool {
 
   const std::size_t capacity_;
   unsigned arena_ = 0;
+  HostSuperblocks* superblocks_ = nullptr;  // never freed: jemalloc refers to its hooks as long as the process lives
 };
 
 }  // namespace tensorpager

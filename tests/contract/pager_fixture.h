@@ -40,7 +40,14 @@ class PagerTest : public testing::Test {
     EXPECT_TRUE(pager.has_value());
     facts_ = *facts;
     limit_ = facts->used + chunks * facts->granularity;
-    return *pager->release();
+    return keep(std::move(*pager));
+  }
+
+  /// Pagers are never destroyed in the product; here they stay within reach, so that what is lost beside them is seen.
+  static Pager& keep(std::unique_ptr<Pager> pager) {
+    static std::vector<Pager*>& kept = *new std::vector<Pager*>;
+    kept.push_back(pager.release());
+    return *kept.back();
   }
 
   std::size_t used_now() const {

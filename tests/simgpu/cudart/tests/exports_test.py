@@ -13,7 +13,8 @@ def problems(library):
     if "Library soname: [libcudart.so.13]" not in dynamic:
         yield "its SONAME is not libcudart.so.13"
     needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic))
-    if needed - {"libc.so.6", "libm.so.6", "libdl.so.2", "ld-linux-x86-64.so.2"}:
+    sanitizers = {name for name in needed if re.match(r"lib(asan|ubsan)", name)}
+    if needed - sanitizers - {"libc.so.6", "libm.so.6", "libdl.so.2", "ld-linux-x86-64.so.2"}:
         yield f"it needs {sorted(needed)}"
     exported = re.findall(r"(?:FUNC|OBJECT)\s+GLOBAL\s+DEFAULT\s+\d+ (\S+)", readelf("--dyn-syms", library))
     names = [name for name in exported if name != "libcudart.so.13"]
