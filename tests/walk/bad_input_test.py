@@ -27,8 +27,10 @@ class Budget(Case):
         job = self.train(lru(400 << 20, preloaded, allocator="keep"), steps=1)
         self.assertEqual(job.code, 1)
         self.assertIn("out of memory (cudaErrorMemoryAllocation)", job.err)
-        self.assertEqual(len(job.lines), 1, job.err)
-        self.assertRegex(job.lines[0], r"out of memory: asked [1-9]\d* KiB")
+        # One line at the start says why nothing can fit, one what was refused.
+        self.assertEqual(len(job.lines), 2, job.err)
+        self.assertRegex(job.lines[0], r"400\.0 MiB leave no room for tensors: context and code take \d+\.\d")
+        self.assertRegex(job.lines[1], r"out of memory: asked [1-9]\d* KiB")
         self.assertEqual(job.device["violations"], 0)
 
     def test_observe_only_refuses(self):
