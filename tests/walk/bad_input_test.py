@@ -33,6 +33,12 @@ class Budget(Case):
         self.assertRegex(job.lines[1], r"out of memory: asked [1-9]\d* KiB")
         self.assertEqual(job.device["violations"], 0)
 
+    def test_above_the_device(self):
+        job = self.train(lru(96 << 30, preloaded, allocator="keep"), steps=1)
+        self.assertEqual(job.code, 0, job.err)
+        self.assertEqual(len(job.lines), 1, job.err)
+        self.assertRegex(job.lines[0], r"budget 96\.0 GiB exceeds the GPU's 40\.0 GiB\. Going on with those")
+
     def test_observe_only_refuses(self):
         observed = self.train(OBSERVED, steps=1)
         budget = self.budget(observed, 50)
